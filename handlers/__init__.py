@@ -1,0 +1,1 @@
+"""The HTTP service: thin handlers over the injector."""

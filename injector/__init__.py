@@ -1,0 +1,1 @@
+"""A bulk task fan-out injector for Google Cloud Tasks."""

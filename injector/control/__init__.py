@@ -1,0 +1,1 @@
+"""Feed the injector queues and steer their rate."""

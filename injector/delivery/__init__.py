@@ -1,0 +1,1 @@
+"""How creates leave this process."""

@@ -1,0 +1,1 @@
+"""A Cloud Tasks on this machine."""

@@ -1,0 +1,48 @@
+"""Every error the product raises, as one tree.
+
+    InjectorError
+    ├── Misused            a person's input; the message says what would do   → exit 2, HTTP 400
+    │   ├── Conflict       contradicts what is already known                  → exit 2, HTTP 409
+    │   └── NotFound       names nothing that exists                          → exit 2, HTTP 404
+    ├── Refused            the caller's identity does not allow it            → HTTP 401 or 403
+    ├── Rejected           one record or chunk, refused for good: listed, never sent again
+    └── Retryable          not taken; the same again later may succeed        → HTTP 503
+
+Catch by verdict. Foreign errors are turned into these at the adapter that meets them.
+"""
+
+
+class InjectorError(Exception):
+    """Anything this product raises on purpose."""
+
+
+class Misused(InjectorError):
+    """A person's input cannot be used; nothing was created."""
+
+
+class Conflict(Misused):
+    """The input contradicts what is already registered."""
+
+
+class NotFound(Misused):
+    """The input names a job, group or file that does not exist."""
+
+
+class Refused(InjectorError):
+    """The caller has not shown an identity that may do this."""
+
+    def __init__(self, message: str, *, authenticated: bool = False) -> None:
+        super().__init__(message)
+        self.authenticated = authenticated
+
+
+class Rejected(InjectorError):
+    """A record or a chunk is refused for good; sending it again cannot help."""
+
+
+class Retryable(InjectorError):
+    """Not taken: overload or a transport fault; the same again later may succeed."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s

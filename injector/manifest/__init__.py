@@ -1,0 +1,1 @@
+"""What the user asks for: schema, loading, and a record's request."""

@@ -1,0 +1,1 @@
+"""How fast: the rules, pure, with time and chance passed in."""
