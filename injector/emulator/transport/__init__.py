@@ -1,0 +1,1 @@
+"""The emulator's two edges: what callers speak to it, and what it sends to targets."""
