@@ -1,0 +1,60 @@
+"""Task ids and the choice of queue: functions of the job and the record alone.
+
+A name never depends on time, process, attempt or host, so that every repeat is harmless.
+Identity bytes are taken as they are: text is not normalised, so the composed and the
+decomposed form of an accented letter are two identities, and a number is its source text,
+so 1.0 and 1 are two as well.
+"""
+
+import re
+from hashlib import blake2b
+
+MAX_TASK_ID = 500
+_DIGEST_SIZE = 24
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def task_id(job: str, identity: bytes, suffix: str = "") -> str:
+    """Name the task: 32 hexadecimal digits of a digest, then the readable suffix.
+
+    The digest comes first because Cloud Tasks keeps its index by name, and names that share
+    a prefix land on the same part of it. In the suffix, whatever a task id may not hold
+    becomes a hyphen.
+    """
+    return _task_id(_digest(job, identity), suffix)
+
+
+def queue_index(job: str, identity: bytes, queues: int) -> int:
+    """Choose one of so many queues by bits that the task id does not use."""
+    return _index(_digest(job, identity), queues)
+
+
+def name_task(job: str, identity: bytes, suffix: str, queues: int) -> tuple[str, int]:
+    """Return the task id and the queue index by one digest."""
+    digest = _digest(job, identity)
+    return _task_id(digest, suffix), _index(digest, queues)
+
+
+def queue_index_of_chunk(job: str, chunk: int, queues: int) -> int:
+    """Choose the queue for a whole chunk, as batch creates need it."""
+    return _index(_digest(job, b"chunk\0%d" % chunk), queues)
+
+
+def injector_task_id(job: str, chunk: int, generation: int) -> str:
+    """Name the injector task of a chunk; feeding it again takes the next generation."""
+    digest = _digest(job, b"injector\0%d\0%d" % (chunk, generation))
+    return _task_id(digest, f"{job}-{chunk}-{generation}")
+
+
+def _digest(job: str, identity: bytes) -> bytes:
+    return blake2b(b"%b\0%b" % (job.encode(), identity), digest_size=_DIGEST_SIZE).digest()
+
+
+def _task_id(digest: bytes, suffix: str) -> str:
+    if not suffix:
+        return digest[:16].hex()
+    return f"{digest[:16].hex()}-{_UNSAFE.sub('-', suffix)}"[:MAX_TASK_ID]
+
+
+def _index(digest: bytes, queues: int) -> int:
+    return int.from_bytes(digest[16:], "little") % queues
