@@ -1,0 +1,398 @@
+"""What the ledger keeps, and what it can be asked.
+
+Times are Unix seconds as floats. Every call may raise `Retryable` (the database is busy or
+away) and `Misused` (it is read-only, full, or of another version); what else it raises is
+said where it does. Nothing here holds a transaction open between calls.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from injector.delivery.ports import Outcome
+
+
+class JobState(StrEnum):
+    """Where a job stands.
+
+    running ⇄ paused; either → cancelled, finished, failed; failed → running. Cancelled and
+    finished are for good.
+    """
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to register.
+
+    `rejected` counts the records that staging found bad; their chunks' receipts list them
+    like all others. `max_rate` is in injector tasks per second, None leaves it to the group.
+    `parent` is the job whose records this one sends again, empty for a job of its own.
+    """
+
+    id: str
+    group: str
+    manifest_json: str
+    store: str
+    records: int
+    chunks: int
+    digest: str
+    rejected: int = 0
+    weight: float = 1.0
+    priority: int = 0
+    max_rate: float | None = None
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A registered job.
+
+    `cursor` is the first chunk that was never fed. `version` grows with every change of
+    state or tuning (not of the cursor). `started_at` is None until the first chunk is fed,
+    `finished_at` until the job is finished, cancelled or failed. `max_rate` and the fields
+    before it are as in NewJob.
+    """
+
+    id: str
+    group: str
+    manifest_json: str
+    store: str
+    records: int
+    chunks: int
+    digest: str
+    rejected: int
+    weight: float
+    priority: int
+    max_rate: float | None
+    parent: str
+    state: JobState
+    reason: str
+    cursor: int
+    version: int
+    registered_at: float
+    started_at: float | None
+    finished_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What may be changed on a job under way; as in NewJob."""
+
+    weight: float = 1.0
+    priority: int = 0
+    max_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How far a job is. The first three count records, the others chunks."""
+
+    created: int = 0
+    existed: int = 0
+    rejected: int = 0
+    chunks_settled: int = 0
+    fed: int = 0
+
+    @property
+    def settled(self) -> int:
+        """Count the records that have an outcome."""
+        return self.created + self.existed + self.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """The chunks first … past - 1 of a job, to be fed as `generation`.
+
+    `feed` names the feeding that lost them; only the ledger reads it.
+    """
+
+    first: int
+    past: int
+    generation: int
+    feed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A record refused for good: its place in the chunk and the source, and why.
+
+    `line` is the physical line in `file`; `file` may be empty when there is one source.
+    """
+
+    position: int
+    ordinal: int
+    line: int
+    reason: str
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a chunk's records: bit i of a mask stands for record i of the chunk."""
+
+    job: str
+    chunk: int
+    records: int
+    created_mask: int = 0
+    existed_mask: int = 0
+    rejected_mask: int = 0
+    rejects: tuple[Reject, ...] = ()
+
+    @property
+    def settled_mask(self) -> int:
+        """Return the records that have an outcome."""
+        return self.created_mask | self.existed_mask | self.rejected_mask
+
+    @property
+    def open_mask(self) -> int:
+        """Return the records that have none yet."""
+        return ((1 << self.records) - 1) & ~self.settled_mask
+
+    @property
+    def settled(self) -> bool:
+        """Tell whether every record has an outcome."""
+        return self.open_mask == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Records of one chunk: those whose bit is set in `mask`; -1 stands for all of them."""
+
+    chunk: int
+    mask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Minute:
+    """What a group's fan-outs saw in the minute that starts at `at`, by name of the count."""
+
+    at: float
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """A group's ramp as the controller left it.
+
+    `ramp_json` is the controller's own text, empty for a group never saved. `version` grows
+    by one with each save.
+    """
+
+    group: str
+    ramp_json: str = ""
+    version: int = 0
+    saved_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RampDecision:
+    """One decision of the controller. `evidence_json` is what it saw, in its own words."""
+
+    at: float
+    action: str
+    rate: float
+    concurrency: int
+    reason: str
+    evidence_json: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """Who changed what of a job, from what, to what, and why."""
+
+    at: float
+    job: str
+    who: str
+    what: str
+    old: str
+    new: str
+    reason: str
+
+
+class Jobs(Protocol):
+    """The jobs. Whatever names a job raises `NotFound` when there is none of that id."""
+
+    def register(self, job: NewJob, *, now: float, who: str = "") -> bool:
+        """Add the job and return True, or return False when it is there with the same content.
+
+        Raises `Conflict` that names what differs when the id is taken by other content.
+        """
+
+    def get(self, job_id: str) -> Job:
+        """Return the job."""
+
+    def list(
+        self, *, after: str = "", limit: int = 100, state: JobState | None = None
+    ) -> Sequence[Job]:
+        """Return jobs, newest first, from the one after the job `after` on."""
+
+    def set_state(
+        self, job_id: str, state: JobState, reason: str, *, now: float, who: str = ""
+    ) -> Job:
+        """Change the state and write an audit line; a state it already has changes nothing.
+
+        Raises `Conflict` when the state cannot follow the present one.
+        """
+
+    def tune(self, job_id: str, tuning: Tuning, *, now: float, who: str = "") -> Job:
+        """Change weight, priority and rate limit, with an audit line for each that differs."""
+
+    def totals(self, job_id: str) -> Totals:
+        """Add up the job at a cost that does not depend on its size."""
+
+    def active(self, group: str) -> Sequence[Job]:
+        """Return the group's running and paused jobs, in feeding order."""
+
+    def runnable(self, group: str) -> Sequence[Job]:
+        """Return the running jobs with chunks left to feed: highest priority, then weight, first.
+
+        Jobs of equal rank come oldest first.
+        """
+
+    def advance(self, job_id: str, chunks: Chunks, *, scheduled_until: float, now: float) -> bool:
+        """Move the cursor over chunks that were fed, the last scheduled at `scheduled_until`.
+
+        Call it after their creates. Returns False, having done nothing, when the cursor is
+        not at `chunks.first`: someone else moved it.
+        """
+
+    def overdue(self, job_id: str, *, before: float, limit: int) -> Sequence[Chunks]:
+        """Return at most `limit` chunks scheduled before then that have no settled receipt.
+
+        They come as ranges in the generation to feed them under, and come again, the same,
+        until `refeed` is told. Feedings found to be settled are forgotten on the way.
+        """
+
+    def refeed(
+        self, job_id: str, chunks: Sequence[Chunks], *, scheduled_until: float, now: float
+    ) -> int:
+        """Note that overdue chunks were fed again, and return how many chunks were noted.
+
+        Call it after their creates. Ranges that someone else refed meanwhile are passed over.
+        """
+
+    def finish(self, job_id: str, *, now: float) -> bool:
+        """Finish a running or paused job whose chunks are all settled; tell whether it did."""
+
+    def rejects(self, job_id: str, *, after: int = -1, limit: int = 100) -> Sequence[Reject]:
+        """Return rejects in the source's order, from the first ordinal beyond `after` on."""
+
+    def audit(self, job_id: str, *, limit: int = 100) -> Sequence[AuditLine]:
+        """Return the newest changes first; they outlive the job."""
+
+    def delete(self, job_id: str, *, now: float, who: str = "") -> None:
+        """Remove the job and all that is kept of it but its audit lines.
+
+        The id is free at once. Raises `Conflict` while the job is running or paused.
+        """
+
+
+class Receipts(Protocol):
+    """The receipts. Whatever names a job raises `NotFound` when there is none of that id."""
+
+    def load(self, job_id: str, chunk: int) -> Receipt | None:
+        """Return the masks of a chunk, or None when nothing of it is settled.
+
+        Its `rejects` are empty: `Jobs.rejects` lists them.
+        """
+
+    def merge(
+        self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
+    ) -> Receipt:
+        """Add what was settled to what is kept, and return the whole.
+
+        A record that has an outcome keeps it, so deliveries may come twice, in any order and
+        in parts. The job's totals change in the same transaction by exactly what is new.
+        `counts` joins the group's signals of this minute.
+        """
+
+    def stream(self, job_id: str, *, first: int = 0) -> Iterator[Receipt]:
+        """Yield the receipts in chunk order, masks only; chunks without one are left out."""
+
+    def select(self, job_id: str, outcome: Outcome) -> Iterator[Selection]:
+        """Yield the records that ended so, in chunk order; NOT_TAKEN stands for the missing.
+
+        The cost is that of a walk over the job only for CREATED and NOT_TAKEN.
+        """
+
+
+class SignalLog(Protocol):
+    """What the fan-outs of a group saw, by minute."""
+
+    def add(self, group: str, counts: Mapping[str, int], *, now: float) -> None:
+        """Add to the counts of the minute of `now`."""
+
+    def since(self, group: str, t: float) -> Sequence[Minute]:
+        """Return the minutes from the one of `t` on, oldest first; empty ones are left out."""
+
+    def forget(self, *, before: float) -> None:
+        """Remove the minutes of all groups that ended before then."""
+
+
+class Groups(Protocol):
+    """The ramps of the groups."""
+
+    def state(self, group: str) -> GroupState:
+        """Return what was saved last, version 0 when nothing was."""
+
+    def save(
+        self, state: GroupState, *, expected_version: int, decision: RampDecision | None = None
+    ) -> bool:
+        """Save the ramp, with the decision that led to it, as version `expected_version` + 1.
+
+        Returns False, having done nothing, when the saved version is another.
+        """
+
+    def decisions(self, group: str, *, limit: int = 100) -> Sequence[RampDecision]:
+        """Return the newest decisions first."""
+
+
+class Leases(Protocol):
+    """Turns that one process at a time may hold."""
+
+    def acquire(self, name: str, owner: str, *, now: float, ttl_s: float) -> bool:
+        """Take or renew the turn until now + ttl_s; False while another owner holds it.
+
+        A turn that ends more than two ttl_s ahead was granted by a clock since set back, and
+        counts as over.
+        """
+
+    def release(self, name: str, owner: str) -> None:
+        """Give the turn back; nothing happens when another owner holds it."""
+
+
+class LedgerPort(Protocol):
+    """The ledger's parts."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """The jobs."""
+
+    @property
+    def receipts(self) -> Receipts:
+        """The receipts."""
+
+    @property
+    def signals(self) -> SignalLog:
+        """The groups' signals."""
+
+    @property
+    def groups(self) -> Groups:
+        """The groups' ramps."""
+
+    @property
+    def leases(self) -> Leases:
+        """The turns."""
+
+    def ping(self) -> None:
+        """Ask the database for an answer; raises what any call may."""
+
+    def close(self) -> None:
+        """Close this process's connections; the next call opens new ones."""
