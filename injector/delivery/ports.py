@@ -59,13 +59,43 @@ class Outcome(Enum):
     NOT_TAKEN = "not_taken"
 
 
+THROTTLED = "THROTTLED"
+"""The code of a create that this process held back, because the service is overloaded."""
+
+OUT_OF_TIME = "OUT_OF_TIME"
+"""The code of a create that was not sent, or whose answer was not awaited: the budget was over."""
+
+QUEUE_FAULTS = frozenset(
+    {
+        "NOT_FOUND",
+        "FAILED_PRECONDITION",
+        "PERMISSION_DENIED",
+        "UNAUTHENTICATED",
+        "UNIMPLEMENTED",
+    }
+)
+"""Codes by which a queue refuses every create until a person has mended it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A create's end. `code` is the gRPC status name; `reason` is empty when it was taken."""
+    """A create's end; `reason` is empty when it was taken.
+
+    `code` is the gRPC status name, or THROTTLED or OUT_OF_TIME where this process decided.
+    """
 
     outcome: Outcome
     code: str = "OK"
     reason: str = ""
+
+    @property
+    def queue_at_fault(self) -> bool:
+        """Say whether the queue refuses every create: missing, or not ours to use.
+
+        The record is not settled, yet sending it again cannot help before a person has acted,
+        so a job whose creates end like this is paused.
+        """
+        return self.outcome is Outcome.NOT_TAKEN and self.code in QUEUE_FAULTS
 
 
 class Creator(Protocol):
@@ -77,3 +107,52 @@ class Creator(Protocol):
         Never raises for what the service answers: a create that was not taken within
         `budget_s` seconds is NOT_TAKEN. May be called from several threads at once.
         """
+
+    def close(self) -> None:
+        """Let go of connections and threads; happens by itself when the process ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue as the service has it.
+
+    `state` is RUNNING, PAUSED or DISABLED, `rate` is in dispatches per second, and `burst` is
+    the service's own choice.
+    """
+
+    name: str
+    state: str = "RUNNING"
+    rate: float = 500.0
+    concurrency: int = 1000
+    burst: int = 0
+
+
+class QueueAdmin(Protocol):
+    """Reads and tunes queues, and fills the injector queues.
+
+    Each method raises NotFound for a queue that does not exist, Misused for values or rights
+    that only a person can mend, and Retryable for overload and transport faults.
+    """
+
+    def get_queue(self, queue: str) -> Queue:
+        """Return the queue of that full resource name."""
+
+    def update_rate(
+        self, queue: str, *, rate: float | None = None, concurrency: int | None = None
+    ) -> Queue:
+        """Set the rate, the concurrency, or both, and nothing else; return what then holds.
+
+        The update mask names the fields that are given; None leaves a field as it is.
+        """
+
+    def create_queue(self, queue: Queue) -> Queue:
+        """Create the queue with its rate and concurrency, unless it is there already.
+
+        Return what then exists. Only local runs need it: elsewhere Terraform makes queues.
+        """
+
+    def create_injector_tasks(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
+        """Create injector tasks, like `Creator.create_all` and without its throttle."""
+
+    def close(self) -> None:
+        """Let go of connections and threads; happens by itself when the process ends."""
