@@ -8,11 +8,11 @@ hundred queues and a hundred more that sort between them.
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from injector.errors import Misused
+from injector.pacing.ramp import QUEUE_MAX_RATE, Ramp
 
-MAX_QUEUE_RATE = 500.0
 MAX_QUEUES = 10_000
 
 _QUEUE = re.compile(r"(projects/[^/]*/locations/[^/]*/queues/)?([^/]*)")
@@ -22,29 +22,6 @@ _LOCATION = re.compile(r"[a-z][a-z0-9-]*")
 _ZONE = re.compile(r"([a-z]+-[a-z]+\d+)-[a-z]")
 _APP_ENGINE_REGION = re.compile(r"(us-central|europe-west)")
 _QUEUE_ID = re.compile(r"[A-Za-z0-9-]{1,100}")
-
-
-@dataclass(frozen=True, slots=True)
-class Ramp:
-    """How a group's rate may grow, in injector tasks per second (100 creates each).
-
-    `warm_rate` is the rate at which a group that is known to be warm may begin; None means
-    that it begins at `initial_rate`. A curve steeper than 500/50/5 needs `unsafe`.
-    """
-
-    initial_rate: float = 5.0
-    growth: float = 1.5
-    interval_s: float = 300.0
-    max_rate: float = MAX_QUEUE_RATE
-    warm_rate: float | None = None
-    unsafe: bool = False
-
-    @property
-    def steeper_than_usual(self) -> bool:
-        """Tell whether the curve exceeds 5 tasks/s and half as much again every 5 minutes."""
-        log_growth_per_s = math.log(self.growth) / self.interval_s
-        too_fast = self.growth > 1.5 or log_growth_per_s > math.log(1.5) / 300 * (1 + 1e-9)
-        return self.initial_rate > 5 or too_fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +36,7 @@ class Group:
     injector_queues: tuple[str, ...]
     queues: tuple[str, ...]
     topic: str | None = None
-    ramp: Ramp = Ramp()
+    ramp: Ramp = field(default_factory=Ramp)
 
     def has(self, queue: str) -> bool:
         """Tell whether the queue is one of the group's."""
@@ -91,27 +68,24 @@ def queue_rate_problem(rate: float) -> str:
     """Say why a queue cannot have this rate in dispatches per second; empty when it can."""
     if not math.isfinite(rate) or rate <= 0:
         return f"{rate:g} is not a rate; give a number above 0, such as 0.1 or 7.5"
-    if rate > MAX_QUEUE_RATE:
-        return f"{rate:g} is above the {MAX_QUEUE_RATE:g}/s that a queue can dispatch"
+    if rate > QUEUE_MAX_RATE:
+        return f"{rate:g} is above the {QUEUE_MAX_RATE:g}/s that a queue can dispatch"
     return ""
 
 
 def ramp_problems(ramp: Ramp, *, injector_queues: int) -> Iterator[tuple[str, str]]:
     """Yield each field of the ramp that cannot be, with the reason."""
-    limit = MAX_QUEUE_RATE * injector_queues
-    for field in ("initial_rate", "max_rate", "warm_rate"):
-        rate = getattr(ramp, field)
+    limit = QUEUE_MAX_RATE * injector_queues
+    for name in ("initial_rate", "max_rate", "warm_rate"):
+        rate = getattr(ramp, name)
         if rate is not None and (problem := _group_rate_problem(rate, limit, injector_queues)):
-            yield field, problem
+            yield name, problem
     if not (math.isfinite(ramp.growth) and ramp.growth >= 1):
         yield "growth", f"{ramp.growth:g} is not a growth; give a factor of 1 or more, such as 1.5"
     elif not (math.isfinite(ramp.interval_s) and ramp.interval_s > 0):
         yield "interval", f"{ramp.interval_s:g} s is not an interval; give one such as 5m"
-    elif ramp.steeper_than_usual and not ramp.unsafe:
-        yield (
-            "",
-            "the ramp is steeper than 5/s and +50 % every 5 minutes; set unsafe: true to run it",
-        )
+    elif ramp.dangers() and not ramp.unsafe:
+        yield "", f"{' and '.join(ramp.dangers())}; lower it, or set unsafe: true to run it"
     if ramp.initial_rate > ramp.max_rate:
         yield (
             "initial_rate",
@@ -120,12 +94,12 @@ def ramp_problems(ramp: Ramp, *, injector_queues: int) -> Iterator[tuple[str, st
 
 
 def _group_rate_problem(rate: float, limit: float, injector_queues: int) -> str:
-    if problem := queue_rate_problem(min(rate, MAX_QUEUE_RATE) if rate > 0 else rate):
+    if problem := queue_rate_problem(min(rate, QUEUE_MAX_RATE) if rate > 0 else rate):
         return problem
     if rate > limit:
         return (
             f"{rate:g}/s is above the {limit:g}/s that {injector_queues} injector queue(s) can "
-            f"dispatch; lower it, or add injector queues, one for each {MAX_QUEUE_RATE:g}/s"
+            f"dispatch; lower it, or add injector queues, one for each {QUEUE_MAX_RATE:g}/s"
         )
     return ""
 

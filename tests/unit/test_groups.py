@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.errors import Misused
-from injector.groups import Group, Ramp, expand, location_of, queue_rate_problem, ramp_problems
+from injector.groups import Group, expand, location_of, queue_rate_problem, ramp_problems
+from injector.pacing.ramp import Ramp
 
 PARENT = "projects/p/locations/us-central1/queues/"
 
@@ -129,6 +130,7 @@ def test_rates_that_a_queue_cannot_have_are_refused(rate):
         (Ramp(initial_rate=5, max_rate=4), "initial_rate"),
         (Ramp(initial_rate=5.1), ""),
         (Ramp(growth=2.25, interval_s=600), ""),
+        (Ramp(growth=1.23, interval_s=150), ""),
         (Ramp(interval_s=299), ""),
     ],
 )
@@ -142,6 +144,7 @@ def test_ramp_that_cannot_be_names_the_field(ramp, field):
         Ramp(),
         Ramp(initial_rate=0.1),
         Ramp(growth=1.2247, interval_s=150),
+        Ramp(growth=1.5, interval_s=600),
         Ramp(growth=1.0, interval_s=1),
         Ramp(initial_rate=50, unsafe=True),
         Ramp(warm_rate=400),
