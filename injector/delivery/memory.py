@@ -1,0 +1,78 @@
+"""Queues and tasks in this process's memory, for tests and dry runs: plain code, no service."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from injector.delivery.ports import Create, Queue, Result
+from injector.delivery.verdict import CREATED, EXISTED, judge
+from injector.errors import NotFound
+
+MISSING = "Queue does not exist."
+
+
+class MemoryQueues:
+    """Queues that hold what was created in them; creator and queue administration in one.
+
+    `faults` end the next creates with those status codes, first come first served, and
+    `faults_met` counts them. `created` maps each task's full name to its create.
+    """
+
+    def __init__(self, queues: Iterable[Queue] = (), *, faults: Iterable[str] = ()) -> None:
+        self.queues = {queue.name: queue for queue in queues}
+        self.created: dict[str, Create] = {}
+        self.faults_met: Counter[str] = Counter()
+        self._faults = list(faults)
+        self._lock = threading.Lock()
+
+    def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
+        """Create each task once."""
+        del budget_s
+        with self._lock:
+            return [self._create(create) for create in creates]
+
+    def create_injector_tasks(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
+        """Create injector tasks like any others."""
+        return self.create_all(creates, budget_s=budget_s)
+
+    def get_queue(self, queue: str) -> Queue:
+        """Return the queue."""
+        if queue not in self.queues:
+            raise NotFound(f"GetQueue {queue}: {MISSING}")
+        return self.queues[queue]
+
+    def update_rate(
+        self, queue: str, *, rate: float | None = None, concurrency: int | None = None
+    ) -> Queue:
+        """Set what is given."""
+        with self._lock:
+            old = self.get_queue(queue)
+            new = replace(
+                old,
+                rate=old.rate if rate is None else rate,
+                concurrency=old.concurrency if concurrency is None else concurrency,
+            )
+            self.queues[queue] = new
+        return new
+
+    def create_queue(self, queue: Queue) -> Queue:
+        """Create the queue unless it is there."""
+        with self._lock:
+            return self.queues.setdefault(queue.name, queue)
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+    def _create(self, create: Create) -> Result:
+        name = f"{create.queue}/tasks/{create.task_id}"
+        if self._faults:
+            code = self._faults.pop(0)
+            self.faults_met[code] += 1
+            return judge(code, "asked for by a test", create.queue)
+        if create.queue not in self.queues:
+            return judge("NOT_FOUND", MISSING, create.queue)
+        if name in self.created:
+            return EXISTED
+        self.created[name] = create
+        return CREATED
