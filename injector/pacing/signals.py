@@ -1,0 +1,190 @@
+"""What fan-outs saw of the service: the evidence that the controller decides on.
+
+A process tallies, hands over what it tallied with each receipt, and the ledger adds it up by
+group and minute. Creates end in three ways: answered (created, existed, or refused for good),
+a fault (overload or server error), or rejected here by the throttle. The same counts serve a
+ramp of dispatches, whose operations are attempts at the target.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+
+from injector.pacing.histogram import SIZE, Histogram, bucket_of
+
+NOT_ACCEPTED = frozenset(
+    {
+        "RESOURCE_EXHAUSTED",
+        "UNAVAILABLE",
+        "DEADLINE_EXCEEDED",
+        "INTERNAL",
+        "ABORTED",
+        "UNKNOWN",
+    }
+)
+"""The codes that are evidence of overload or of a fault; every other answer is an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Counts that can be added.
+
+    `accepted` and `faults`, by gRPC status name, count creates that the service answered and
+    did not; `local_rejects` those that the throttle kept here. Retries count, hedges do not.
+    `latency` is of calls, from being sent to being answered, `waited` of the wait for a slot in
+    this client before that. `fan_outs` counts runs of a chunk that had something to create,
+    `deferred` those of them that ended in 503, and `fan_out_time` is how long they took.
+    `targets` counts attempts at the target by gRPC status name, where they are known.
+    """
+
+    accepted: int = 0
+    local_rejects: int = 0
+    hedges_sent: int = 0
+    hedges_won: int = 0
+    fan_outs: int = 0
+    deferred: int = 0
+    faults: Mapping[str, int] = field(default_factory=dict)
+    targets: Mapping[str, int] = field(default_factory=dict)
+    latency: Histogram = field(default_factory=Histogram)
+    waited: Histogram = field(default_factory=Histogram)
+    fan_out_time: Histogram = field(default_factory=Histogram)
+
+    @property
+    def faulted(self) -> int:
+        """How many creates ended in a fault."""
+        return sum(self.faults.values())
+
+    @property
+    def sent(self) -> int:
+        """How many creates left this client."""
+        return self.accepted + self.faulted
+
+    @property
+    def creates(self) -> int:
+        """How many creates were wanted: those sent, and those that the throttle kept."""
+        return self.sent + self.local_rejects
+
+    @property
+    def fault_share(self) -> float:
+        """Which share of the creates sent ended in a fault."""
+        return self.faulted / self.sent if self.sent else 0.0
+
+    @property
+    def throttled_share(self) -> float:
+        """Which share of the creates wanted was rejected here."""
+        return self.local_rejects / self.creates if self.creates else 0.0
+
+    @property
+    def target_attempts(self) -> int:
+        """How many attempts at the target are known."""
+        return sum(self.targets.values())
+
+    @property
+    def target_fault_share(self) -> float:
+        """Which share of the attempts at the target answered 429, 5xx or not in time."""
+        faults = sum(count for code, count in self.targets.items() if code in NOT_ACCEPTED)
+        return faults / self.target_attempts if self.target_attempts else 0.0
+
+    def __add__(self, other: "Signals") -> "Signals":
+        return Signals.from_counts(Counter(self.to_counts()) + Counter(other.to_counts()))
+
+    def to_counts(self) -> dict[str, int]:
+        """Return the counts by name, zeros left out: what the ledger adds up."""
+        return {name: count for name, count in _flat(self) if count}
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int]) -> "Signals":
+        """Read counts by name; names that this version does not know are passed over."""
+        return cls(
+            accepted=counts.get("accepted", 0),
+            local_rejects=counts.get("local_rejects", 0),
+            hedges_sent=counts.get("hedges_sent", 0),
+            hedges_won=counts.get("hedges_won", 0),
+            fan_outs=counts.get("fan_outs", 0),
+            deferred=counts.get("deferred", 0),
+            faults=_codes(counts, "faults"),
+            targets=_codes(counts, "targets"),
+            latency=_histogram(counts, "latency"),
+            waited=_histogram(counts, "waited"),
+            fan_out_time=_histogram(counts, "fan_out_time"),
+        )
+
+    def to_json(self) -> str:
+        """Write the counts as a JSON object."""
+        return json.dumps(self.to_counts(), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Signals":
+        """Read what `to_json` wrote."""
+        return cls.from_counts(json.loads(text))
+
+
+class Tally:
+    """Counts as they happen, cheaply; not locked: whoever shares one between threads locks it."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def answered(self, *, creates: int = 1) -> None:
+        """Count creates that the service answered, refusals for good included."""
+        self._counts["accepted"] += creates
+
+    def faulted(self, code: str, *, creates: int = 1) -> None:
+        """Count creates that ended in a fault, by gRPC status name."""
+        self._counts[f"faults.{code}"] += creates
+
+    def rejected(self, *, creates: int = 1) -> None:
+        """Count creates that the throttle kept here."""
+        self._counts["local_rejects"] += creates
+
+    def hedged(self, *, won: bool = False) -> None:
+        """Count a hedge when it is sent, and again when it wins."""
+        self._counts["hedges_won" if won else "hedges_sent"] += 1
+
+    def fanned_out(self, seconds: float, *, deferred: bool) -> None:
+        """Count a fan-out that had something to create."""
+        self._counts["fan_outs"] += 1
+        self._counts["deferred"] += deferred
+        self._time("fan_out_time", seconds)
+
+    def called(self, seconds: float) -> None:
+        """Count how long a call took once it was sent."""
+        self._time("latency", seconds)
+
+    def waited(self, seconds: float) -> None:
+        """Count how long a call waited in this client before it was sent."""
+        self._time("waited", seconds)
+
+    def drain(self) -> Signals:
+        """Return what was counted since the last time."""
+        counts, self._counts = self._counts, Counter()
+        return Signals.from_counts(counts)
+
+    def _time(self, name: str, seconds: float) -> None:
+        self._counts[f"{name}.{bucket_of(seconds)}"] += 1
+        self._counts[f"{name}.us"] += round(seconds * 1e6)
+
+
+def _flat(signals: Signals) -> Iterator[tuple[str, int]]:
+    for name in (each.name for each in fields(signals)):
+        value = getattr(signals, name)
+        if isinstance(value, Histogram):
+            yield from ((f"{name}.{i}", count) for i, count in enumerate(value.counts))
+            yield f"{name}.us", value.total_us
+        elif isinstance(value, Mapping):
+            yield from ((f"{name}.{code}", count) for code, count in value.items())
+        else:
+            yield name, value
+
+
+def _codes(counts: Mapping[str, int], name: str) -> dict[str, int]:
+    prefix = f"{name}."
+    return {
+        key.removeprefix(prefix): count for key, count in counts.items() if key.startswith(prefix)
+    }
+
+
+def _histogram(counts: Mapping[str, int], name: str) -> Histogram:
+    buckets = tuple(counts.get(f"{name}.{i}", 0) for i in range(SIZE))
+    return Histogram(buckets, counts.get(f"{name}.us", 0))
