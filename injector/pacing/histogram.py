@@ -65,6 +65,7 @@ class Histogram:
 
 
 def _within(bucket: int, part: float) -> float:
-    upper = BOUNDS_S[min(bucket, len(BOUNDS_S) - 1)]
-    lower = upper / 2 ** (1 / BUCKETS_PER_DOUBLING)
-    return lower + (upper - lower) * part
+    if bucket == len(BOUNDS_S):
+        return BOUNDS_S[-1]
+    lower = BOUNDS_S[bucket] / 2 ** (1 / BUCKETS_PER_DOUBLING)
+    return lower + (BOUNDS_S[bucket] - lower) * part
