@@ -1,0 +1,216 @@
+"""Adaptive throttling: a client that is refused often asks less often, all by itself.
+
+Calls end in three ways: answered (a refusal such as ALREADY_EXISTS is an answer), faulted
+(overload or server error, `signals.NOT_ACCEPTED`), or given up by this client (a hedge that
+lost), which is evidence of nothing and not told here. Time is monotonic seconds; a step back
+counts as no time at all.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from injector.errors import Misused
+
+BUCKETS = 10
+HEALTHY_SHARE = 0.95
+"""Answers among the calls sent that make a bucket healthy; the value is Envoy's default."""
+
+
+def reject_probability(requests: float, accepts: float, k: float) -> float:
+    """Return the chance of rejecting a call locally (Google SRE book, Handling Overload)."""
+    return max(0.0, (requests - k * accepts) / (requests + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleSettings:
+    """How a throttle judges. Raises Misused for a value out of range.
+
+    A backend that answers only every k-th call leaves the throttle open; a greater `k` wastes
+    more of its capacity on refusals and notices recovery sooner. `floor` is the share of the
+    calls that always passes, without which a recovery would never be noticed.
+    """
+
+    window_s: float = 120.0
+    k: float = 2.0
+    floor: float = 0.05
+
+    def __post_init__(self) -> None:
+        _check("window_s", self.window_s, 1, 3600)
+        _check("k", self.k, 1, 100)
+        _check("floor", self.floor, 0.001, 1)
+
+    @property
+    def bucket_s(self) -> float:
+        """How finely the window forgets."""
+        return self.window_s / BUCKETS
+
+
+class Throttle:
+    """Rejects calls locally with the chance that the last window's answers give.
+
+    A call counts once it has ended, so that a hundred calls in flight are no evidence against
+    a service that has not had time to answer; a local reject counts as a request at once.
+
+    The formula alone needs many windows to notice a recovery, since the rejects that it caused
+    go on speaking against the service: 12 at k = 1.1. So with each bucket in which what was
+    sent was also answered, the share that passes whatever the formula says doubles from
+    `floor`; one unhealthy bucket sends it back there.
+    """
+
+    def __init__(self, settings: ThrottleSettings | None = None) -> None:
+        self._settings = settings or ThrottleSettings()
+        self._window: deque[_Bucket] = deque([_Bucket(0)])
+        self._probe = self._settings.floor
+        self._answers = self._unanswered = 0
+        self._elapsed = 0.0
+        self._seen: float | None = None
+
+    def admit(self, *, now: float, draw: float) -> bool:
+        """Say whether the call may be sent; `draw` is uniform in [0, 1)."""
+        if draw >= self.rejected_share(now=now):
+            return True
+        self._window[-1].rejected += 1
+        self._unanswered += 1
+        return False
+
+    def answered(self, *, now: float, calls: int = 1) -> None:
+        """Count calls that the service answered."""
+        self._roll(now)
+        self._window[-1].answered += calls
+        self._answers += calls
+
+    def faulted(self, *, now: float, calls: int = 1) -> None:
+        """Count calls that the service did not take."""
+        self._roll(now)
+        self._window[-1].faulted += calls
+        self._unanswered += calls
+
+    def rejected_share(self, *, now: float) -> float:
+        """Return the share of calls that is rejected at this moment."""
+        self._roll(now)
+        passing = self._probe if self._window[-1].healthy else self._settings.floor
+        return min(self._formula(), 1 - passing)
+
+    def open(self, *, now: float) -> bool:
+        """Say whether nothing is rejected at this moment."""
+        self._roll(now)
+        return not self._formula()
+
+    def _formula(self) -> float:
+        requests = self._answers + self._unanswered
+        return reject_probability(requests, self._answers, self._settings.k)
+
+    def _roll(self, now: float) -> None:
+        """Open the bucket of this time, judge the one that it closes, drop those too old."""
+        self._elapsed += max(0.0, now - (now if self._seen is None else self._seen))
+        self._seen = now
+        number = int(self._elapsed / self._settings.bucket_s)
+        if number == self._window[-1].number:
+            return
+        self._judge(self._window[-1])
+        self._window.append(_Bucket(number))
+        while self._window[0].number <= number - BUCKETS:
+            gone = self._window.popleft()
+            self._answers -= gone.answered
+            self._unanswered -= gone.faulted + gone.rejected
+
+    def _judge(self, closed: "_Bucket") -> None:
+        if not closed.healthy or not self._formula():
+            self._probe = self._settings.floor
+        elif closed.answered:
+            self._probe = min(1.0, 2 * self._probe)
+
+
+class GroupThrottle:
+    """A throttle for each queue and one over them all, so that a sick queue harms no other.
+
+    A call answers to its queue's own throttle once that rejects, else to the group's. So the
+    group's hears nothing more of a queue that is already held back, and nine sick queues are no
+    evidence against the tenth; it is there for the group that fails everywhere at once, with
+    too few calls a queue for any to notice.
+    """
+
+    def __init__(self, settings: ThrottleSettings | None = None) -> None:
+        self._settings = settings or ThrottleSettings()
+        self._whole = Throttle(self._settings)
+        self._queues: dict[str, Throttle] = {}
+
+    def admit(self, queue: str, *, now: float, draw: float) -> bool:
+        """Say whether a call to the queue may be sent; `draw` is uniform in [0, 1)."""
+        own = self._of(queue)
+        throttle = self._whole if own.open(now=now) else own
+        return throttle.admit(now=now, draw=draw)
+
+    def answered(self, queue: str, *, now: float, calls: int = 1) -> None:
+        """Count calls that the queue answered."""
+        own = self._of(queue)
+        if own.open(now=now):
+            self._whole.answered(now=now, calls=calls)
+        own.answered(now=now, calls=calls)
+
+    def faulted(self, queue: str, *, now: float, calls: int = 1) -> None:
+        """Count calls that the queue did not take."""
+        own = self._of(queue)
+        if own.open(now=now):
+            self._whole.faulted(now=now, calls=calls)
+        own.faulted(now=now, calls=calls)
+
+    def rejected_share(self, queue: str, *, now: float) -> float:
+        """Return the share of the queue's calls that is rejected at this moment."""
+        own = self._of(queue).rejected_share(now=now)
+        return own or self._whole.rejected_share(now=now)
+
+    def _of(self, queue: str) -> Throttle:
+        if queue not in self._queues:
+            self._queues[queue] = Throttle(self._settings)
+        return self._queues[queue]
+
+
+class RetryTokens:
+    """Tokens for retries and hedges, never for first tries (gRPC A6, `retryThrottling`).
+
+    They start at `max_tokens`; a fault takes one, an answer gives back `token_ratio`. Counted
+    in thousandths, as gRPC does, so that no sum of tenths falls short of one.
+    """
+
+    def __init__(self, *, max_tokens: int = 100, token_ratio: float = 0.1) -> None:
+        _check("max_tokens", max_tokens, 1, 1000)
+        _check("token_ratio", token_ratio, 0.001, 1000)
+        self._most = max_tokens * 1000
+        self._ratio = round(token_ratio * 1000)
+        self._left = self._most
+
+    @property
+    def tokens(self) -> float:
+        """How many tokens there are."""
+        return self._left / 1000
+
+    @property
+    def allowed(self) -> bool:
+        """Whether a call may be tried again: while more than half of the tokens are there."""
+        return self._left > self._most / 2
+
+    def answered(self) -> None:
+        """Give tokens back for a call that was answered."""
+        self._left = min(self._most, self._left + self._ratio)
+
+    def faulted(self) -> None:
+        """Take a token for a call that was not taken."""
+        self._left = max(0, self._left - 1000)
+
+
+@dataclass(slots=True)
+class _Bucket:
+    number: int
+    answered: int = 0
+    faulted: int = 0
+    rejected: int = 0
+
+    @property
+    def healthy(self) -> bool:
+        return self.answered >= HEALTHY_SHARE * (self.answered + self.faulted)
+
+
+def _check(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise Misused(f"{name} is {value}; needs a value from {low} to {high}")

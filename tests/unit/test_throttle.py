@@ -1,0 +1,223 @@
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from injector.errors import Misused
+from injector.pacing.signals import NOT_ACCEPTED
+from injector.pacing.throttle import (
+    GroupThrottle,
+    RetryTokens,
+    Throttle,
+    ThrottleSettings,
+    reject_probability,
+)
+
+HALF_MINUTE = ThrottleSettings(window_s=30)
+ALWAYS, NEVER = 0.999999, 0.0  # draws that pass every floor, or none
+
+
+def offer(throttle, capacity, *, start, until, rate=100, seed=1):
+    """Offer `rate` calls/s to a backend that takes `capacity` of them; return (sent, rejected)."""
+    chance, sent, rejected = random.Random(seed), 0, 0
+    taken_in: dict[int, int] = {}
+    for i in range(int((until - start) * rate)):
+        now = start + i / rate
+        if not throttle.admit(now=now, draw=chance.random()):
+            rejected += 1
+            continue
+        sent += 1
+        taken_in[int(now)] = taken_in.get(int(now), 0) + 1
+        if taken_in[int(now)] <= capacity:
+            throttle.answered(now=now)
+        else:
+            throttle.faulted(now=now)
+    return sent, rejected
+
+
+@pytest.mark.parametrize(
+    ("requests", "accepts", "k", "chance"),
+    [
+        (0, 0, 2, 0),
+        (100, 100, 2, 0),
+        (100, 50, 2, 0),
+        (100, 25, 2, 50 / 101),
+        (100, 0, 2, 100 / 101),
+        (100, 50, 1.1, 45 / 101),
+        (10**9, 0, 2, 1),
+    ],
+)
+def test_formula_is_that_of_the_sre_book(requests, accepts, k, chance):
+    assert reject_probability(requests, accepts, k) == pytest.approx(chance)
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9), st.floats(1, 100))
+def test_formula_gives_a_chance(requests, accepts, k):
+    assert 0 <= reject_probability(requests, min(accepts, requests), k) < 1
+
+
+@given(st.lists(st.sampled_from(["answer", "fault", "call"]), max_size=200), st.floats(0, 1000))
+def test_share_follows_the_formula_with_local_rejects_as_requests(happened, start):
+    throttle, answers, requests = Throttle(), 0, 0
+    for event in happened:
+        if event == "answer":
+            throttle.answered(now=start)
+        elif event == "fault":
+            throttle.faulted(now=start)
+        elif throttle.admit(now=start, draw=NEVER):
+            continue
+        answers += event == "answer"
+        requests += 1
+    formula = max(0.0, (requests - 2 * answers) / (requests + 1))
+    assert throttle.rejected_share(now=start) == pytest.approx(min(formula, 0.95))
+
+
+@pytest.mark.parametrize("k", [1.1, 2.0, 4.0])
+@pytest.mark.parametrize("capacity", [5, 10, 20])
+def test_throttle_converges_to_k_calls_for_each_that_is_accepted(k, capacity):
+    throttle = Throttle(ThrottleSettings(window_s=30, k=k))
+    offer(throttle, capacity, start=0, until=120)
+    sent, _ = offer(throttle, capacity, start=120, until=420, seed=2)
+    assert sent / 300 == pytest.approx(max(k * capacity, 5), rel=0.1)
+
+
+@pytest.mark.parametrize("k", [1.1, 2.0])
+@pytest.mark.parametrize("outage_s", [1, 30, 120, 3600])
+def test_full_rate_returns_within_a_window_after_an_outage_of_any_length(outage_s, k):
+    throttle = Throttle(ThrottleSettings(window_s=30, k=k))
+    offer(throttle, 100, start=0, until=60)
+    offer(throttle, 0, start=60, until=60 + outage_s)
+    back = 60 + outage_s
+    offer(throttle, 100, start=back, until=back + 30, seed=3)
+    _, rejected = offer(throttle, 100, start=back + 30, until=back + 40, seed=4)
+    assert rejected == 0
+
+
+def test_outage_is_noticed_long_before_the_window_is_over():
+    throttle = Throttle(HALF_MINUTE)
+    offer(throttle, 100, start=0, until=300)
+    offer(throttle, 0, start=300, until=320)
+    assert throttle.rejected_share(now=320) > 0.3
+
+
+@given(st.floats(0.001, 1), st.integers(0, 10_000))
+def test_floor_of_traffic_always_passes(floor, faults):
+    throttle = Throttle(ThrottleSettings(floor=floor))
+    throttle.faulted(now=0, calls=faults)
+    assert throttle.rejected_share(now=0) <= 1 - floor
+
+
+def test_counts_expire_by_time_alone():
+    throttle = Throttle(HALF_MINUTE)
+    throttle.faulted(now=0, calls=1000)
+    assert throttle.rejected_share(now=26) == 0.95
+    assert throttle.rejected_share(now=30) == 0
+
+
+def test_calls_in_flight_are_no_evidence():
+    throttle = Throttle()
+    assert all(throttle.admit(now=0, draw=NEVER) for _ in range(1000))
+
+
+@given(st.lists(st.floats(-3600, 3600), min_size=1, max_size=50))
+def test_clock_steps_back_never_open_or_jam_the_throttle(steps):
+    throttle, now = Throttle(HALF_MINUTE), 1000.0
+    for step in steps:
+        now += min(step, 0)
+        throttle.faulted(now=now, calls=100)
+    assert throttle.rejected_share(now=now) == 0.95
+    assert throttle.rejected_share(now=now + 33) == 0
+
+
+def test_recovery_begun_is_given_up_at_the_first_unhealthy_moment():
+    throttle = Throttle(HALF_MINUTE)
+    throttle.faulted(now=0, calls=10_000)
+    for second in range(3, 12):
+        throttle.answered(now=second, calls=10)
+    assert throttle.rejected_share(now=12) < 0.9
+    throttle.faulted(now=12, calls=20)
+    assert throttle.rejected_share(now=12) == 0.95
+
+
+def test_sick_queue_leaves_the_others_their_rate():
+    throttle, chance = GroupThrottle(HALF_MINUTE), random.Random(1)
+    sent: dict[str, int] = dict.fromkeys("0123456789", 0)
+    for i in range(60_000):
+        queue = str(i % 10)
+        if throttle.admit(queue, now=i / 1000, draw=chance.random()):
+            sent[queue] += 1
+            tell = throttle.faulted if queue == "0" else throttle.answered
+            tell(queue, now=i / 1000)
+    assert min(sent[queue] for queue in "123456789") > 0.95 * 6000
+    assert sent["0"] < 0.1 * 6000
+
+
+def test_queue_has_its_rate_back_within_a_window_though_nine_in_ten_are_sick():
+    throttle, chance, sent = GroupThrottle(HALF_MINUTE), random.Random(1), 0
+    for i in range(60_000):
+        queue = str(i % 10)
+        if throttle.admit(queue, now=i / 1000, draw=chance.random()):
+            sent += queue == "9" and i >= 30_000
+            tell = throttle.answered if queue == "9" else throttle.faulted
+            tell(queue, now=i / 1000)
+    assert sent > 0.95 * 3000
+
+
+def test_group_is_throttled_as_a_whole_when_new_queues_keep_failing():
+    throttle = GroupThrottle()
+    for i in range(1000):
+        throttle.faulted(f"queue-{i}", now=0)
+    assert not throttle.admit("fresh", now=0, draw=0.5)
+    assert throttle.rejected_share("fresh", now=0) == 0.95
+
+
+@pytest.mark.parametrize("answer", ["OK", "ALREADY_EXISTS", "INVALID_ARGUMENT", "NOT_FOUND"])
+def test_refusal_for_good_is_an_answer(answer):
+    assert answer not in NOT_ACCEPTED
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"window_s": 0}, {"window_s": math.nan}, {"k": 0.9}, {"k": math.inf}, {"floor": 0}],
+)
+def test_settings_out_of_range_are_refused_by_name(wrong):
+    with pytest.raises(Misused, match=next(iter(wrong))):
+        ThrottleSettings(**wrong)
+
+
+def test_retries_stop_at_half_of_the_tokens_and_come_back_with_answers():
+    tokens = RetryTokens(max_tokens=10, token_ratio=0.1)
+    for _ in range(5):
+        tokens.faulted()
+    assert not tokens.allowed
+    tokens.answered()
+    assert tokens.allowed
+
+
+@settings(max_examples=50)
+@given(st.lists(st.booleans()), st.integers(1, 1000), st.floats(0.001, 10))
+def test_tokens_stay_between_none_and_all(answers, most, ratio):
+    tokens = RetryTokens(max_tokens=most, token_ratio=ratio)
+    for answered in answers:
+        if answered:
+            tokens.answered()
+        else:
+            tokens.faulted()
+    assert 0 <= tokens.tokens <= most
+
+
+def test_ten_answers_at_a_tenth_make_a_whole_token():
+    tokens = RetryTokens(max_tokens=10, token_ratio=0.1)
+    for _ in range(6):
+        tokens.faulted()
+    for _ in range(10):
+        tokens.answered()
+    assert tokens.tokens == 5.0
+
+
+@pytest.mark.parametrize("wrong", [{"max_tokens": 0}, {"token_ratio": 0}, {"token_ratio": -1}])
+def test_token_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(Misused, match=next(iter(wrong))):
+        RetryTokens(**wrong)
