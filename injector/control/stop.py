@@ -1,0 +1,34 @@
+"""How a job stops itself: it pauses with the reason, and goes on when a person says so."""
+
+from injector.errors import Conflict
+from injector.ledger.ports import Job, Jobs, JobState
+
+FAULT = "injector"
+REJECTS = "stop_when_rejected"
+
+
+def stop_for_fault(jobs: Jobs, job: Job, reason: str, *, now: float) -> None:
+    """Pause a job that cannot go on before a person has mended something."""
+    _pause(jobs, job, reason, who=FAULT, now=now)
+
+
+def stop_for_rejects(jobs: Jobs, job: Job, *, limit: float, now: float) -> None:
+    """Pause a job with more rejects than it may have, once: whoever resumes it has decided.
+
+    Costs a query of the totals; call it where a record was just rejected.
+    """
+    rejected = jobs.totals(job.id).rejected
+    if rejected <= limit or any(line.who == REJECTS for line in jobs.audit(job.id)):
+        return
+    reason = (
+        f"{rejected} of {job.records} records are rejected, above its limit of {limit:g}; "
+        "look at the rejects, then resume or cancel"
+    )
+    _pause(jobs, job, reason, who=REJECTS, now=now)
+
+
+def _pause(jobs: Jobs, job: Job, reason: str, *, who: str, now: float) -> None:
+    try:
+        jobs.set_state(job.id, JobState.PAUSED, reason, now=now, who=who)
+    except Conflict:
+        return  # It has ended meanwhile, which is stopped enough.
