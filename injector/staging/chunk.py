@@ -1,0 +1,28 @@
+"""A chunk of the source, as whoever fans it out sees it."""
+
+from dataclasses import dataclass
+
+from injector.manifest.record import Record
+
+CHUNK_RECORDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A record that cannot become a task, and why; it keeps its place in its chunk.
+
+    `file` names the source file where there are several, and is empty otherwise.
+    """
+
+    ordinal: int
+    line: int
+    reason: str
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Up to 100 consecutive records, good and bad, so that chunks add up to all records."""
+
+    number: int
+    records: tuple[Record | Bad, ...]
