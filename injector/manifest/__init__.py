@@ -1,1 +1,20 @@
-"""What the user asks for: schema, loading, and a record's request."""
+"""What a person asks for, and the task that each record becomes."""
+
+from injector.manifest.groups_file import load_groups
+from injector.manifest.load import load_manifest, manifest_schema, parse_manifest
+from injector.manifest.record import Record
+from injector.manifest.request import Renderer, compile_request, fields_used, task_template
+from injector.manifest.schema import Manifest
+
+__all__ = [
+    "Manifest",
+    "Record",
+    "Renderer",
+    "compile_request",
+    "fields_used",
+    "load_groups",
+    "load_manifest",
+    "manifest_schema",
+    "parse_manifest",
+    "task_template",
+]

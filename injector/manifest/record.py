@@ -39,5 +39,10 @@ def field_text(name: str, value: bytes | memoryview) -> str:
         text: str = msgspec.json.decode(written)
         return text
     if written == b"null":
-        raise Rejected(f"needs a value in {name!r}")
+        raise missing(name)
     return written.decode()
+
+
+def missing(name: str) -> Rejected:
+    """Make the verdict on a record that lacks a field that its task needs."""
+    return Rejected(f"needs a value in {name!r}")

@@ -1,0 +1,125 @@
+"""The groups of a service, from its configuration."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import ValidationError
+
+from injector.errors import Misused
+from injector.groups import Group, expand, location_of, ramp_problems
+from injector.manifest.complaint import problems_of
+from injector.manifest.document import Document, Problem, complaint, read_document
+from injector.manifest.fields import Flag, Number, Seconds, Text, matching
+from injector.manifest.schema import Strict
+from injector.pacing.ramp import QUEUE_MAX_RATE, Ramp
+
+GroupName = Annotated[
+    Text, matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}", "use 1 to 63 letters, digits, - and _")
+]
+Topic = Annotated[
+    Text,
+    matching(
+        r"projects/[^/\s]+/topics/[A-Za-z][\w.~+%-]{2,254}", "write projects/PROJECT/topics/TOPIC"
+    ),
+]
+
+
+class RampEntry(Strict):
+    """The `ramp` of a group."""
+
+    initial_rate: Number = 5.0
+    growth: Number = 1.5
+    interval: Seconds = 300.0
+    max_rate: Number | None = None
+    warm_rate: Number | None = None
+    unsafe: Flag = False
+
+
+class GroupEntry(Strict):
+    """One group."""
+
+    injector_queues: Text
+    queues: Text | None = None
+    topic: Topic | None = None
+    ramp: RampEntry = RampEntry()
+
+
+class GroupsFile(Strict):
+    """The configuration's `groups`."""
+
+    groups: dict[GroupName, GroupEntry]
+
+
+Note = Callable[[tuple[str, ...], str], None]
+
+
+def load_groups(text: str, *, source: str) -> dict[str, Group]:
+    """Read the groups from YAML or JSON text; raise Misused with every problem of it."""
+    document = read_document(text, source=source)
+    problems = list(document.problems)
+
+    def note(path: tuple[str, ...], message: str) -> None:
+        problems.append(Problem(document.place_of(path), message))
+
+    groups = {name: _group(name, entry, note) for name, entry in _entries(document, problems)}
+    _check_shared(groups, note)
+    if problems:
+        raise complaint(source, problems)
+    return groups
+
+
+def _entries(document: Document, problems: list[Problem]) -> list[tuple[str, GroupEntry]]:
+    try:
+        return list(GroupsFile.model_validate(document.value).groups.items())
+    except ValidationError as error:
+        problems += problems_of(error, GroupsFile, document)
+        return []
+
+
+def _group(name: str, entry: GroupEntry, note: Note) -> Group:
+    path = ("groups", name)
+    injector_queues = _queues(entry.injector_queues, (*path, "injector_queues"), note)
+    queues = _queues(entry.queues, (*path, "queues"), note) if entry.queues else ()
+    if bool(entry.queues) == bool(entry.topic):
+        note(path, f"group {name} needs either queues or a topic; give one of the two")
+    locations = sorted({location_of(queue) for queue in (*injector_queues, *queues)})
+    if len(locations) > 1:
+        note(path, f"group {name} is spread over {', '.join(locations)}; keep it in one location")
+    ramp = _ramp(entry.ramp, len(injector_queues) or 1)
+    for key, problem in ramp_problems(ramp, injector_queues=len(injector_queues) or 1):
+        note(
+            (*path, "ramp", key) if key else (*path, "ramp"),
+            f"ramp.{key}: {problem}".replace(".:", ":"),
+        )
+    return Group(name, injector_queues, queues, entry.topic, ramp)
+
+
+def _queues(expression: str, path: tuple[str, ...], note: Note) -> tuple[str, ...]:
+    try:
+        return expand(expression)
+    except Misused as error:
+        note(path, f"{path[-1]}: {error}")
+        return ()
+
+
+def _ramp(entry: RampEntry, injector_queues: int) -> Ramp:
+    default_max = QUEUE_MAX_RATE * injector_queues
+    return Ramp(
+        initial_rate=entry.initial_rate,
+        growth=entry.growth,
+        interval_s=entry.interval,
+        max_rate=default_max if entry.max_rate is None else entry.max_rate,
+        warm_rate=entry.warm_rate,
+        unsafe=entry.unsafe,
+    )
+
+
+def _check_shared(groups: dict[str, Group], note: Note) -> None:
+    """Refuse a queue with two uses: two ramps would move its rate, or tasks would mix."""
+    owners: dict[str, str] = {}
+    for name, group in groups.items():
+        for queue in (*group.injector_queues, *group.queues):
+            if queue in owners:
+                note(("groups", name), f"queue {queue} is used by {owners[queue]} too; use it once")
+                break
+            owners[queue] = f"group {name}"

@@ -1,0 +1,56 @@
+"""Which bytes make a record itself: its place, its content, or one of its fields."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from injector.manifest.record import Record, missing
+from injector.manifest.row import Row
+from injector.manifest.schema import ByField
+from injector.manifest.template import text_at
+
+Identity = Callable[[Row, Record], tuple[bytes, str]]
+
+
+def identity_of(rule: str | ByField, position: dict[str, int]) -> Identity:
+    """Make the function that gives a record's identity, and the readable suffix of its task id."""
+    if isinstance(rule, ByField):
+        return _by_field(rule.field, position[rule.field])
+    if rule == "content":
+        return lambda _row, record: (canonical(record.raw), "")
+    return _by_ordinal
+
+
+def _by_ordinal(_row: Row, record: Record) -> tuple[bytes, str]:
+    ordinal = str(record.ordinal)
+    return ordinal.encode(), ordinal
+
+
+def _by_field(name: str, index: int) -> Identity:
+    def identify(row: Row, _record: Record) -> tuple[bytes, str]:
+        text = text_at(row, index, name)
+        if not text:
+            raise missing(name)
+        return text.encode(), text
+
+    return identify
+
+
+def canonical(raw: bytes | msgspec.Raw) -> bytes:
+    """Write the JSON with sorted keys, one form of escapes and no spaces; numbers stay as written.
+
+    The order of the fields and the spelling of a letter do not matter; `1.0` and `1` differ,
+    and so do the composed and the decomposed form of an accented letter.
+    """
+    written = bytes(raw)
+    first = written[:1]
+    if first == b"{":
+        pairs = msgspec.json.decode(written, type=dict[str, msgspec.Raw])
+        items = (msgspec.json.encode(key) + b":" + canonical(pairs[key]) for key in sorted(pairs))
+        return b"{" + b",".join(items) + b"}"
+    if first == b"[":
+        values = msgspec.json.decode(written, type=list[msgspec.Raw])
+        return b"[" + b",".join(map(canonical, values)) + b"]"
+    if first == b'"' and b"\\" in written:
+        return msgspec.json.encode(msgspec.json.decode(written))
+    return written.strip()

@@ -1,0 +1,217 @@
+"""From a record to the task that is created for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from injector.delivery.ports import Create, TaskTemplate, Token
+from injector.errors import Rejected
+from injector.manifest.body import body_fields, compile_body
+from injector.manifest.http import MAX_HEADERS, header_problem, origin_of, url_problem
+from injector.manifest.identity import Identity, identity_of
+from injector.manifest.record import Record
+from injector.manifest.row import Row, row_reader
+from injector.manifest.schedule import Due, due_of, settle
+from injector.manifest.schema import ByField, Http, Manifest
+from injector.manifest.template import (
+    compile_text,
+    compile_url,
+    fields_of,
+    text_pieces,
+    url_pieces,
+)
+from injector.naming import MAX_TASK_ID, name_task, queue_index_of_chunk
+from injector.pacing.ramp import CHUNK, Ramp
+from injector.wire import MAX_TASK_SIZE, task_size
+
+Headers = tuple[tuple[str, str], ...]
+
+_BYTES_A_CHARACTER = 4
+_BYTES_A_HEADER = 16  # two tags, three lengths
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A manifest's request, compiled: each part takes the record's row."""
+
+    url: Callable[[Row], str]
+    headers: tuple[tuple[str, Callable[[Row], str]], ...]
+    body: Callable[[Row, bytes], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Renderer:
+    """A manifest, compiled: turns each record into the create of its task.
+
+    `fields` names what a record may need to have. `room` is how much a record may add to a
+    task before its size has to be counted byte by byte.
+    """
+
+    job: str
+    queues: tuple[str, ...]
+    fields: tuple[str, ...]
+    template: TaskTemplate
+    whole_chunks: bool
+    max_task_size: int
+    room: int
+    row_of: Callable[[bytes], Row]
+    request: Request
+    identity: Identity
+    due: Due
+
+    def create(self, record: Record, *, now: float) -> Create:
+        """Return the record's create; raise Rejected with the reason when there can be none.
+
+        `now`, in Unix seconds, is what a schedule time is judged against.
+        """
+        row = self.row_of(record.raw)
+        identity, suffix = self.identity(row, record)
+        name, index = name_task(self.job, identity, suffix, len(self.queues))
+        if self.whole_chunks:
+            index = queue_index_of_chunk(self.job, record.ordinal // CHUNK, len(self.queues))
+        url, headers, body = self._parts(row, record)
+        due = settle(self.due(row, record.ordinal), now=now)
+        create = Create(self.queues[index], name, url, body, headers, due, self.template)
+        if self._may_be_too_large(url, headers, body):
+            self._check_size(create)
+        return create
+
+    def check(self, record: Record, *, now: float) -> None:
+        """Raise Rejected exactly when `create` would, at half its cost."""
+        row = self.row_of(record.raw)
+        self.identity(row, record)
+        url, headers, body = self._parts(row, record)
+        settle(self.due(row, record.ordinal), now=now)
+        if self._may_be_too_large(url, headers, body):
+            self.create(record, now=now)
+
+    def _parts(self, row: Row, record: Record) -> tuple[str, Headers, bytes]:
+        """Fill URL, headers and body."""
+        request = self.request
+        url = request.url(row)
+        if problem := url_problem(url):
+            raise Rejected(problem)
+        headers = self._headers(row) if request.headers else ()
+        return url, headers, request.body(row, record.raw)
+
+    def _headers(self, row: Row) -> Headers:
+        headers = tuple((name, fill(row)) for name, fill in self.request.headers)
+        for name, value in headers:
+            if problem := header_problem(value):
+                raise Rejected(f"header {name}: {problem}")
+        if _header_size((*self.template.headers, *headers)) >= MAX_HEADERS:
+            raise Rejected(f"the headers have {MAX_HEADERS} bytes or more; Cloud Tasks takes fewer")
+        return headers
+
+    def _may_be_too_large(self, url: str, headers: Headers, body: bytes) -> bool:
+        added = (
+            len(body) + _BYTES_A_CHARACTER * len(url) + (_header_size(headers) if headers else 0)
+        )
+        return added > self.room
+
+    def _check_size(self, create: Create) -> None:
+        size = task_size(create)
+        if size > self.max_task_size:
+            raise Rejected(f"the task has {size} bytes, over the {self.max_task_size} it may have")
+
+
+def compile_request(
+    manifest: Manifest,
+    queues: tuple[str, ...],
+    *,
+    ramp: Ramp | None = None,
+    max_task_size: int = MAX_TASK_SIZE,
+) -> Renderer:
+    """Compile the manifest for the group's queues; a topic counts as one queue.
+
+    `ramp` is the group's; it spreads a job that starts at a set time. None means 500/50/5.
+    """
+    fields = fields_used(manifest)
+    position = {name: index for index, name in enumerate(fields)}
+    template = task_template(manifest)
+    return Renderer(
+        job=manifest.job,
+        queues=queues,
+        fields=fields,
+        template=template,
+        whole_chunks=manifest.create_mode == "batch",
+        max_task_size=max_task_size,
+        room=max_task_size - _fixed_size(template, queues),
+        row_of=row_reader(fields),
+        request=_request(manifest.task.http, position),
+        identity=identity_of(manifest.identity, position),
+        due=due_of(manifest.task.schedule, position, ramp or Ramp()),
+    )
+
+
+def fields_used(manifest: Manifest) -> tuple[str, ...]:
+    """Name every field that the manifest takes from a record."""
+    http = manifest.task.http
+    names = [*fields_of(url_pieces(http.url)), *_body_fields(http)]
+    names += [name for text in http.headers.values() for name in fields_of(text_pieces(text))]
+    marked = (manifest.identity, manifest.task.schedule)
+    names += [mark.field for mark in marked if isinstance(mark, ByField)]
+    return tuple(dict.fromkeys(names))
+
+
+def task_template(manifest: Manifest) -> TaskTemplate:
+    """Return what all tasks of the job share."""
+    http = manifest.task.http
+    return TaskTemplate(
+        method=http.method,
+        headers=_fixed_headers(http),
+        token=_token(http),
+        dispatch_deadline_s=manifest.task.dispatch_deadline,
+    )
+
+
+def _request(http: Http, position: dict[str, int]) -> Request:
+    varying = [(name, text_pieces(text)) for name, text in http.headers.items()]
+    return Request(
+        url=compile_url(url_pieces(http.url), position),
+        headers=tuple(
+            (name, compile_text(pieces, position)) for name, pieces in varying if fields_of(pieces)
+        ),
+        body=_body(http, position),
+    )
+
+
+def _body(http: Http, position: dict[str, int]) -> Callable[[Row, bytes], bytes]:
+    if http.content == "record":
+        return lambda _row, raw: raw
+    if http.content == "none":
+        return lambda _row, _raw: b""
+    fill = compile_body(http.content, position)
+    return lambda row, _raw: fill(row)
+
+
+def _body_fields(http: Http) -> tuple[str, ...]:
+    return () if http.content in ("record", "none") else body_fields(http.content)
+
+
+def _fixed_headers(http: Http) -> Headers:
+    """Return the headers that do not vary; a body gets the content type that it is."""
+    headers = http.headers.items()
+    fixed = [(name, text) for name, text in headers if not fields_of(text_pieces(text))]
+    if http.content != "none" and "content-type" not in {name.lower() for name in http.headers}:
+        is_text = isinstance(http.content, str) and http.content != "record"
+        kind = "text/plain; charset=utf-8" if is_text else "application/json"
+        fixed.append(("Content-Type", kind))
+    return tuple(fixed)
+
+
+def _token(http: Http) -> Token | None:
+    if http.oidc:
+        audience = http.oidc.audience or origin_of(http.url)
+        return Token("oidc", http.oidc.service_account, audience)
+    return Token("oauth", http.oauth.service_account, http.oauth.scope) if http.oauth else None
+
+
+def _fixed_size(template: TaskTemplate, queues: tuple[str, ...]) -> int:
+    """Return the most that a task can have apart from its URL, own headers and body."""
+    longest = max(queues, key=len, default="")
+    empty = Create(longest, "x" * MAX_TASK_ID, "", b"", (), None, template)
+    return task_size(empty) + 64
+
+
+def _header_size(headers: Headers) -> int:
+    return sum(len(name) + len(value) + _BYTES_A_HEADER for name, value in headers)

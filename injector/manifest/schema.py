@@ -1,0 +1,205 @@
+"""The manifest: what a person asks for."""
+
+import codecs
+import math
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    JsonValue,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
+
+from injector.manifest.body import plain_json
+from injector.manifest.document import Plain
+from injector.manifest.fields import (
+    AnyText,
+    Count,
+    Instant,
+    Number,
+    Seconds,
+    Text,
+    choice,
+    matching,
+    within,
+    wrong,
+)
+from injector.manifest.http import header_name, header_value, origin_of, url_template
+
+BODY_METHODS = ("POST", "PUT", "PATCH")
+METHODS = (*BODY_METHODS, "GET", "HEAD", "DELETE", "OPTIONS")
+FORMATS = ("jsonl", "csv", "parquet")
+COLUMN_TYPES = ("text", "integer", "number", "boolean", "json")
+CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
+
+
+def _shape(value: object) -> str:
+    """Tell a text from a mapping and a list; complaints leave these tags out."""
+    if isinstance(value, list):
+        return "<list>"
+    return "<mapping>" if isinstance(value, dict | BaseModel) else "<text>"
+
+
+def _schedule_shape(value: object) -> str:
+    if isinstance(value, At) or (isinstance(value, dict) and "at" in value):
+        return "<at>"
+    return "<field>" if isinstance(value, ByField | dict) else "<text>"
+
+
+def _codec(name: str) -> str:
+    try:
+        return codecs.lookup(name).name
+    except LookupError as error:
+        raise wrong(f"encoding {name!r} is not known; write one such as utf-8") from error
+
+
+def _limit(value: object) -> object:
+    """Accept a share such as 1%, or a count, and keep it as text."""
+    return str(value) if isinstance(value, int | Plain) and not isinstance(value, bool) else value
+
+
+class Strict(BaseModel):
+    """A mapping that knows its keys and never changes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ByField(Strict):
+    """A field of the record."""
+
+    field: Text
+
+
+class At(Strict):
+    """An instant from which tasks are spread on the group's curve."""
+
+    at: Instant
+
+
+class Oidc(Strict):
+    """An OIDC token, for one's own services; the audience is the URL's origin by default."""
+
+    service_account: Text
+    audience: Text | None = None
+
+
+class OAuth(Strict):
+    """An OAuth token, for Google's APIs."""
+
+    service_account: Text
+    scope: Text = CLOUD_PLATFORM
+
+
+Body = Annotated[
+    Annotated[AnyText, Tag("<text>")]
+    | Annotated[dict[str, JsonValue], BeforeValidator(plain_json), Tag("<mapping>")]
+    | Annotated[list[JsonValue], BeforeValidator(plain_json), Tag("<list>")],
+    Discriminator(_shape),
+]
+Header = Annotated[Text, AfterValidator(header_name)]
+HeaderValue = Annotated[AnyText, AfterValidator(header_value)]
+
+
+class Http(Strict):
+    """The request that a task makes.
+
+    `body` is `record` (the record as it is), `none`, a text, or a JSON template; it is the
+    record by default where the method allows a body.
+    """
+
+    url: Annotated[Text, AfterValidator(url_template)]
+    method: Annotated[Text, choice(*METHODS)] = "POST"
+    headers: dict[Header, HeaderValue] = {}
+    body: Body | None = None
+    oidc: Oidc | None = None
+    oauth: OAuth | None = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> "Http":
+        if self.content != "none" and self.method not in BODY_METHODS:
+            raise wrong(f"method {self.method} carries no body; leave body out, or use POST")
+        if self.oidc and self.oauth:
+            raise wrong("oidc and oauth exclude each other; keep one")
+        names = [name.lower() for name in self.headers]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise wrong(f"header {twice} is given twice; names do not differ by case")
+        if (self.oidc or self.oauth) and "authorization" in names:
+            raise wrong("header Authorization is replaced by the token; keep one of the two")
+        if self.oidc and not (self.oidc.audience or origin_of(self.url)):
+            raise wrong("oidc needs an audience, since each record decides the host")
+        return self
+
+    @property
+    def content(self) -> JsonValue:
+        """What the body is made of: `body`, or what the method suggests when there is none."""
+        if self.body is None:
+            return "record" if self.method in BODY_METHODS else "none"
+        return self.body
+
+
+class Task(Strict):
+    """What each record becomes.
+
+    `dispatch_deadline` is how long the target may take, 15 s to 30 min; the service's own
+    default is 10 min.
+    """
+
+    http: Http
+    dispatch_deadline: (
+        Annotated[Seconds, within(15, 1800, unit=" s", why="Cloud Tasks allows 15s to 30m")] | None
+    ) = None
+    schedule: Annotated[
+        Annotated[Text, choice("now"), Tag("<text>")]
+        | Annotated[At, Tag("<at>")]
+        | Annotated[ByField, Tag("<field>")],
+        Discriminator(_schedule_shape),
+    ] = "now"
+
+
+class Manifest(Strict):
+    """A job: which records become which tasks, in which group."""
+
+    job: Annotated[
+        Text,
+        matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", "use 1 to 100 letters, digits, - and _"),
+    ]
+    group: Text
+    records: Text
+    format: Annotated[Text, choice(*FORMATS)] | None = None
+    encoding: Annotated[Text, AfterValidator(_codec)] = "utf-8"
+    types: dict[str, Annotated[Text, choice(*COLUMN_TYPES)]] = {}
+    identity: Annotated[
+        Annotated[Text, choice("index", "content"), Tag("<text>")]
+        | Annotated[ByField, Tag("<mapping>")],
+        Discriminator(_shape),
+    ] = "index"
+    task: Task
+    stop_when_rejected: Annotated[
+        str,
+        BeforeValidator(_limit),
+        matching(r"(100|[1-9]?\d)(\.\d+)?%|\d{1,12}", "write a share such as 1%, or a count"),
+        WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\d+(\.\d+)?%$"}),
+    ] = "1%"
+    create_timeout: Annotated[
+        Seconds,
+        within(
+            0.1, 30, unit=" s", why="Cloud Tasks refuses a call deadline over 30 s in the future"
+        ),
+    ] = 20.0
+    create_mode: Annotated[Text, choice("single", "batch")] = "single"
+    weight: Annotated[Number, within(0.01, 1000)] = 1.0
+    priority: Annotated[Count, within(-100, 100)] = 0
+
+    def rejects_allowed(self, records: int) -> int:
+        """Return how many of so many records may be rejected before the job pauses itself."""
+        limit = self.stop_when_rejected
+        if limit.endswith("%"):
+            return math.floor(records * Fraction(limit[:-1]) / 100)
+        return int(limit)
