@@ -1,0 +1,67 @@
+"""How a call's end looks on the wire.
+
+Header fields go out as literals that are not indexed: so the answers need no memory of what was
+sent before, whatever table size the client asks for, and may be made once.
+"""
+
+from base64 import b64encode
+from functools import lru_cache
+from urllib.parse import quote
+
+from hpack.hpack import encode_integer
+
+from injector.emulator.rpc import RpcError
+from injector.emulator.transport.http2 import (
+    END_HEADERS,
+    END_STREAM,
+    MAX_FRAME_BYTES,
+    Type,
+    frame,
+)
+
+_READABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
+
+
+def field(name: str, value: str) -> bytes:
+    """Return one header field as HPACK's literal without indexing."""
+    return b"\x00" + _string(name) + _string(value)
+
+
+def _string(text: str) -> bytes:
+    raw = text.encode("latin-1")
+    return bytes(encode_integer(len(raw), 7)) + raw
+
+
+OK_HEADERS = b"\x88" + field("content-type", "application/grpc")
+OK_TRAILERS = field("grpc-status", "0")
+
+
+@lru_cache(maxsize=1024)
+def error_block(code: int, message: str, details: bytes) -> bytes:
+    """Return the header block that ends a call with a status other than OK."""
+    block = OK_HEADERS + field("grpc-status", str(code))
+    if message:
+        block += field("grpc-message", quote(message, safe=_READABLE))
+    if details:
+        block += field("grpc-status-details-bin", b64encode(details).rstrip(b"=").decode())
+    return block
+
+
+def failed(stream: int, error: RpcError) -> bytes:
+    """Return the frames of a call that ends without a message."""
+    return header_frames(stream, error_block(error.code, error.message, error.details))
+
+
+def refused(stream: int, status: int) -> bytes:
+    """Return the frames that answer what is no gRPC call with an HTTP status."""
+    return header_frames(stream, field(":status", str(status)))
+
+
+def header_frames(stream: int, block: bytes) -> bytes:
+    """Return a HEADERS frame that ends its stream, and CONTINUATIONs if it needs any."""
+    parts = [block[at : at + MAX_FRAME_BYTES] for at in range(0, len(block), MAX_FRAME_BYTES)]
+    kinds = [(Type.HEADERS, END_STREAM)] + [(Type.CONTINUATION, 0)] * (len(parts) - 1)
+    return b"".join(
+        frame(kind, flags | (END_HEADERS if part is parts[-1] else 0), stream, part)
+        for (kind, flags), part in zip(kinds, parts, strict=True)
+    )

@@ -1,0 +1,145 @@
+"""One client's connection: its calls are handled, and their answers written."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from typing import cast
+
+from injector.emulator.rpc import Code, Dropped, Handle, RpcError
+from injector.emulator.transport.deadline import seconds
+from injector.emulator.transport.frame_reader import NotHttp2
+from injector.emulator.transport.heads import Head
+from injector.emulator.transport.http2 import Broken, goaway
+from injector.emulator.transport.messages import unpack
+from injector.emulator.transport.session import Session
+
+_logger = logging.getLogger(__name__)
+_NOT_HTTP2 = (
+    b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 35\r\n\r\n"
+    b"This port speaks gRPC over HTTP/2.\n"
+)
+
+
+class Connection(asyncio.Protocol):
+    """Joins a client's bytes to the calls' handler.
+
+    All that one read brings is handled before anything is written, and the answers leave in one
+    write. A client that does not read what it is sent is not read from either.
+    """
+
+    def __init__(self, handle: Handle, *, max_streams: int, among: set["Connection"]) -> None:
+        self._handle = handle
+        self._among = among
+        self._session = Session(ask=self._ask, forget=self._forget, max_streams=max_streams)
+        self._later: dict[int, asyncio.Task[None]] = {}
+        self._leaving = False
+        self.closed = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Greet the client."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._among.add(self)
+        self._flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """Give up the calls whose answers nobody waits for."""
+        for task in self._later.values():
+            task.cancel()
+        self._among.discard(self)
+        self.closed.set()
+
+    def pause_writing(self) -> None:
+        """Read no more until the client has read."""
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Read on."""
+        self._transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        """Handle all the calls that `data` makes whole."""
+        try:
+            self._session.receive(data)
+        except NotHttp2:
+            self._close(_NOT_HTTP2)
+        except Broken as broken:
+            self._close(goaway(self._session.last_stream, broken.fault, broken.why))
+        except Dropped:
+            self._drop()
+        else:
+            self._flush()
+
+    def leave(self) -> None:
+        """Take no new calls, and close when those under way have ended."""
+        self._leaving = True
+        self._session.leave()
+        self._flush()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
+    def _ask(self, stream: int, head: Head, body: bytes) -> None:
+        try:
+            encoding = head.metadata.get("grpc-encoding", "identity")
+            answer = self._handle(head.method, unpack(body, encoding), head.metadata)
+        except RpcError as error:
+            self._session.fail(stream, error)
+        except Dropped:
+            raise
+        except Exception:
+            _logger.exception("call.broke", extra={"method": head.method})
+            self._session.fail(stream, _bug())
+        else:
+            if isinstance(answer, bytes):
+                self._session.answer(stream, answer)
+            else:
+                self._later[stream] = asyncio.create_task(self._wait(stream, head, answer))
+
+    async def _wait(self, stream: int, head: Head, answer: Awaitable[bytes]) -> None:
+        try:
+            async with asyncio.timeout(seconds(head.metadata.get("grpc-timeout", ""))):
+                self._session.answer(stream, await answer)
+        except RpcError as error:
+            self._session.fail(stream, error)
+        except TimeoutError:
+            self._session.fail(stream, RpcError(Code.DEADLINE_EXCEEDED, "Deadline Exceeded"))
+        except Dropped:
+            self._drop()
+        except Exception:
+            _logger.exception("call.broke", extra={"method": head.method})
+            self._session.fail(stream, _bug())
+        finally:
+            del self._later[stream]
+        self._flush()
+
+    def _forget(self, stream: int) -> None:
+        if task := self._later.get(stream):
+            task.cancel()
+
+    def _flush(self) -> None:
+        if self._session.out and not self._transport.is_closing():
+            self._transport.write(b"".join(self._session.out))
+        self._session.out.clear()
+        if self._leaving and self._session.idle:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Close so that the client still reads what was written: it closes its side first."""
+        try:
+            self._transport.write_eof()
+        except (OSError, NotImplementedError):  # the client was faster, or speaks TLS
+            self._transport.close()
+
+    def _close(self, last_words: bytes) -> None:
+        self._flush()
+        self._transport.write(last_words)
+        self._transport.close()
+
+    def _drop(self) -> None:
+        self._flush()
+        self._transport.abort()
+
+
+def _bug() -> RpcError:
+    return RpcError(Code.INTERNAL, "Internal error encountered.")

@@ -1,0 +1,46 @@
+"""Cutting what a client sent into frames."""
+
+from collections.abc import Iterator
+
+from injector.emulator.transport.http2 import (
+    FRAME_HEAD_BYTES,
+    MAX_FRAME_BYTES,
+    PREFACE,
+    Broken,
+    Fault,
+)
+
+
+class FrameReader:
+    """Gives the frames of a connection, and keeps what is not a whole one yet."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._greeted = False
+
+    def read(self, chunk: bytes) -> Iterator[tuple[int, int, int, bytes]]:
+        """Yield type, flags, stream and payload of each frame that is now whole."""
+        data = self._rest + chunk if self._rest else chunk
+        at, end = 0 if self._greeted else self._skip_preface(data), len(data)
+        while end - at >= FRAME_HEAD_BYTES:
+            head = int.from_bytes(data[at : at + FRAME_HEAD_BYTES], "big")
+            size = head >> 48
+            if size > MAX_FRAME_BYTES:
+                raise Broken(Fault.FRAME_SIZE_ERROR, f"a frame of {size} bytes")
+            start, stop = at + FRAME_HEAD_BYTES, at + FRAME_HEAD_BYTES + size
+            if stop > end:
+                break
+            at = stop
+            yield head >> 40 & 0xFF, head >> 32 & 0xFF, head & 0x7FFFFFFF, data[start:stop]
+        self._rest = data[at:] if self._greeted else data
+
+    def _skip_preface(self, data: bytes) -> int:
+        """Return where the frames start; beyond the end, as long as the preface is not whole."""
+        if not PREFACE.startswith(data[: len(PREFACE)]):
+            raise NotHttp2(Fault.PROTOCOL_ERROR, "no HTTP/2 preface")
+        self._greeted = len(data) >= len(PREFACE)
+        return len(PREFACE)
+
+
+class NotHttp2(Broken):
+    """The client speaks something else."""

@@ -1,0 +1,41 @@
+"""gRPC's framing of messages in a request's body."""
+
+import zlib
+
+from injector.emulator.rpc import Code, RpcError
+from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
+
+PREFIX_BYTES = 5
+_WINDOW_BITS = {"gzip": 31, "deflate": 15}
+
+
+def unpack(body: bytes, encoding: str) -> bytes:
+    """Return the one message of a request's whole body.
+
+    Raises RpcError: a call of one request that brings none or several is UNIMPLEMENTED by
+    gRPC's table of status codes.
+    """
+    size = int.from_bytes(body[1:PREFIX_BYTES], "big")
+    if len(body) != PREFIX_BYTES + size or len(body) < PREFIX_BYTES:
+        raise RpcError(Code.UNIMPLEMENTED, "A call takes exactly one request message.")
+    if not body[0]:
+        return body[PREFIX_BYTES:]
+    return _decompressed(body[PREFIX_BYTES:], encoding)
+
+
+def _decompressed(packed: bytes, encoding: str) -> bytes:
+    if encoding not in _WINDOW_BITS:
+        raise RpcError(Code.UNIMPLEMENTED, f"Compression {encoding!r} is not supported.")
+    unzip = zlib.decompressobj(_WINDOW_BITS[encoding])
+    try:
+        message = unzip.decompress(packed, MAX_MESSAGE_BYTES)
+    except zlib.error as error:
+        raise RpcError(Code.INVALID_ARGUMENT, f"The request is not valid {encoding}.") from error
+    if unzip.unconsumed_tail:
+        raise too_large()
+    return message
+
+
+def too_large() -> RpcError:
+    """Return the end of a call whose request is larger than we take."""
+    return RpcError(Code.RESOURCE_EXHAUSTED, f"The request is over {MAX_MESSAGE_BYTES} bytes.")
