@@ -1,0 +1,82 @@
+"""Changes that a person or the controller makes to a job, each with its audit line."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import Connection, insert, update
+
+from injector.errors import Conflict
+from injector.ledger.lookup import clean, load_job
+from injector.ledger.ports import AuditLine, Job, JobState, Tuning
+from injector.ledger.tables import audit, jobs
+from injector.ledger.totals import totals
+
+FOLLOWS: Mapping[JobState, frozenset[JobState]] = {
+    JobState.RUNNING: frozenset(set(JobState) - {JobState.RUNNING}),
+    JobState.PAUSED: frozenset(set(JobState) - {JobState.PAUSED}),
+    JobState.FAILED: frozenset({JobState.RUNNING, JobState.CANCELLED}),
+    JobState.CANCELLED: frozenset(),
+    JobState.FINISHED: frozenset(),
+}
+"""Which states may follow which."""
+
+UNDER_WAY = frozenset({JobState.RUNNING, JobState.PAUSED})
+"""The states of a job that still goes on, or may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """When a change is made, by whom and why."""
+
+    at: float
+    who: str
+    reason: str = ""
+
+    def line(self, job_id: str, what: str, old: object, new: object) -> AuditLine:
+        """Write it down as an audit line."""
+        return AuditLine(
+            self.at, job_id, clean(self.who), what, str(old), str(new), clean(self.reason)
+        )
+
+
+def set_state(connection: Connection, *, job_id: str, state: JobState, act: Act) -> Job:
+    """Change the state, if it is another and may follow."""
+    job = load_job(connection, job_id, lock=True)
+    if state is job.state:
+        return job
+    _check_follows(connection, job, state)
+    ended = None if state in UNDER_WAY else act.at
+    values = {"state": state.value, "reason": clean(act.reason), "finished_at": ended}
+    _change(connection, job, values)
+    note(connection, act.line(job_id, "state", job.state, state))
+    return load_job(connection, job_id)
+
+
+def _check_follows(connection: Connection, job: Job, state: JobState) -> None:
+    if state not in FOLLOWS[job.state]:
+        raise Conflict(f"job {job.id!r} is {job.state}; it cannot become {state}")
+    settled = totals(connection, job.id).chunks_settled
+    if state is JobState.FINISHED and settled < job.chunks:
+        raise Conflict(f"job {job.id!r} has settled {settled} of {job.chunks} chunks, not all")
+
+
+def tune(connection: Connection, *, job_id: str, tuning: Tuning, act: Act) -> Job:
+    """Change what differs of weight, priority and rate limit."""
+    job = load_job(connection, job_id, lock=True)
+    new = {name: value for name, value in asdict(tuning).items() if value != getattr(job, name)}
+    if not new:
+        return job
+    _change(connection, job, new)
+    for name, value in new.items():
+        note(connection, act.line(job_id, name, getattr(job, name), value))
+    return load_job(connection, job_id)
+
+
+def _change(connection: Connection, job: Job, values: Mapping[str, object]) -> None:
+    row = {**values, "version": job.version + 1}
+    connection.execute(update(jobs).where(jobs.c.id == job.id).values(row))
+
+
+def note(connection: Connection, line: AuditLine) -> None:
+    """Keep an audit line."""
+    connection.execute(insert(audit), asdict(line))

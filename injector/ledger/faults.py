@@ -1,0 +1,67 @@
+"""What a database's error means for who called."""
+
+import sqlite3
+
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from injector.errors import InjectorError, Misused, Retryable
+
+_SQLITE_PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_SQLITE_REMEDIES = {
+    sqlite3.SQLITE_READONLY: "is read-only; give this user write access to the file and its folder",
+    sqlite3.SQLITE_FULL: "cannot grow, the disk is full; free some space and go on",
+    sqlite3.SQLITE_IOERR: "cannot be written or read; look at the disk it is on",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; does its folder exist, and may this user write it?",
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database; give another path",
+    sqlite3.SQLITE_CORRUPT: "is damaged; restore it, or begin with a new file",
+}
+# Classes and codes of https://www.postgresql.org/docs/current/errcodes-appendix.html
+_POSTGRES_PASSING = ("08", "40", "53300", "55P03", "57P", "25P03")
+_POSTGRES_REMEDIES = {
+    "25006": "is read-only; is it a replica? Give the primary's address",
+    "53100": "cannot grow, its disk is full; free some space and go on",
+    "42501": "refuses this user; grant it the rights on the ledger's tables",
+    "28": "refuses this user; look at the user and password of the URL",
+    "3D000": "does not exist; create it",
+}
+
+
+def verdict(error: SQLAlchemyError, url: URL) -> InjectorError | SQLAlchemyError:
+    """Return the product's error for it, or itself when it is a fault of this program."""
+    name = f"the ledger {url.render_as_string(hide_password=True)}"
+    if isinstance(error, PoolTimeoutError):
+        return Retryable(f"{name} has all its connections in use", retry_after_s=1.0)
+    if not isinstance(error, DBAPIError):
+        return error
+    if isinstance(error.orig, sqlite3.Error):
+        return _sqlite_verdict(error.orig, name) or error
+    return _postgres_verdict(error, name) or error
+
+
+def _sqlite_verdict(error: sqlite3.Error, name: str) -> InjectorError | None:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of the code is detail
+    if code in _SQLITE_PASSING:
+        return Retryable(f"{name} is busy: {error}", retry_after_s=1.0)
+    if code in _SQLITE_REMEDIES:
+        return Misused(f"{name} {_SQLITE_REMEDIES[code]} ({error})")
+    return None
+
+
+def _postgres_verdict(error: DBAPIError, name: str) -> InjectorError | None:
+    code = _sqlstate(error)
+    for prefix, remedy in _POSTGRES_REMEDIES.items():
+        if code.startswith(prefix):
+            return Misused(f"{name} {remedy} ({error.orig})")
+    if code.startswith(_POSTGRES_PASSING):
+        return Retryable(f"{name} is busy or away: {error.orig}", retry_after_s=1.0)
+    return None
+
+
+def _sqlstate(error: DBAPIError) -> str:
+    """Return its code; a connection that failed has none and counts as one (08000)."""
+    code = getattr(error.orig, "sqlstate", None)
+    if code is None and isinstance(error, OperationalError | InterfaceError):
+        return "08000"
+    return str(code)

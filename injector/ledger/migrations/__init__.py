@@ -1,0 +1,1 @@
+"""The way from any released schema to the present one, and from nothing."""

@@ -1,0 +1,194 @@
+"""The receipts: what became of each chunk, and the totals that follow from it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from injector.delivery.ports import Outcome
+from injector.errors import Rejected
+from injector.ledger.database import Database
+from injector.ledger.gaps import gaps
+from injector.ledger.joining import empty, join, pack, unpack
+from injector.ledger.lookup import Found, clean, find
+from injector.ledger.ports import Receipt, Reject, Selection
+from injector.ledger.signals import add_counts
+from injector.ledger.statements import insert_new, insert_or_add
+from injector.ledger.tables import SHARDS, counters, receipts, rejects
+
+PAGE = 1000
+"""How many receipts are read at once."""
+
+WINDOW = 100_000
+"""How many chunks are looked over at once for those not settled."""
+
+_AT = (receipts.c.job == bindparam("key")) & (receipts.c.chunk == bindparam("at"))
+_MASKS = select(receipts.c.records, receipts.c.masks).where(_AT)
+_LOCKED = _MASKS.with_for_update()
+_UPDATE = update(receipts).where(_AT)
+_ROWS = (
+    select(receipts.c.chunk, receipts.c.records, receipts.c.masks)
+    .where(receipts.c.job == bindparam("key"), receipts.c.chunk >= bindparam("first"))
+    .order_by(receipts.c.chunk)
+    .limit(PAGE)
+)
+_ROWS_NOT_PLAIN = _ROWS.where(receipts.c.masks.is_not(None))
+
+
+class ReceiptTable:
+    """The receipts of all jobs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def load(self, job_id: str, chunk: int) -> Receipt | None:
+        """Return the masks of a chunk, or None when nothing of it is settled."""
+        return self._database.read(
+            lambda connection: _load(connection, find(connection, job_id).key, job_id, chunk)
+        )
+
+    def merge(
+        self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
+    ) -> Receipt:
+        """Add what was settled to what is kept; the rejects returned are the new ones."""
+        return self._database.write(
+            lambda connection: _merge(connection, receipt, counts or {}, now=now)
+        )
+
+    def stream(self, job_id: str, *, first: int = 0) -> Iterator[Receipt]:
+        """Yield the receipts in chunk order, a page at a time."""
+        yield from self._pages(job_id, first, plain=True)
+
+    def select(self, job_id: str, outcome: Outcome) -> Iterator[Selection]:
+        """Yield the records that ended so, in chunk order."""
+        if outcome is Outcome.NOT_TAKEN:
+            yield from self._missing(job_id)
+            return
+        for receipt in self._pages(job_id, 0, plain=outcome is Outcome.CREATED):
+            mask = _mask(receipt, outcome)
+            if mask:
+                yield Selection(receipt.chunk, mask)
+
+    def _pages(self, job_id: str, first: int, *, plain: bool) -> Iterator[Receipt]:
+        key = self._database.read(lambda connection: find(connection, job_id)).key
+        page = self._page(key, job_id, first, plain=plain)
+        while page:
+            yield from page
+            page = self._page(key, job_id, page[-1].chunk + 1, plain=plain)
+
+    def _page(self, key: int, job_id: str, first: int, *, plain: bool) -> Sequence[Receipt]:
+        statement = _ROWS if plain else _ROWS_NOT_PLAIN
+        rows = self._database.read(
+            lambda connection: connection.execute(statement, {"key": key, "first": first}).all()
+        )
+        return [unpack(job_id, row.chunk, row.records, row.masks) for row in rows]
+
+    def _missing(self, job_id: str) -> Iterator[Selection]:
+        job = self._database.read(lambda connection: find(connection, job_id))
+        at = 0
+        while at < job.chunks:
+            page, at = self._database.read(partial(_missing, job=job, job_id=job_id, at=at))
+            yield from page
+
+
+def _load(connection: Connection, key: int, job_id: str, chunk: int) -> Receipt | None:
+    row = connection.execute(_MASKS, {"key": key, "at": chunk}).one_or_none()
+    return row and unpack(job_id, chunk, row.records, row.masks)
+
+
+def _merge(
+    connection: Connection, receipt: Receipt, counts: Mapping[str, int], *, now: float
+) -> Receipt:
+    job = find(connection, receipt.job)
+    _check_place(receipt, job)
+    kept, whole = _keep(connection, job.key, receipt)
+    if whole != kept:
+        _add_to_totals(connection, job.key, kept, whole)
+        _list_rejects(connection, job.key, whole)
+    if counts:
+        add_counts(connection, job.group, receipt.chunk % SHARDS, counts, now=now)
+    return whole
+
+
+def _check_place(receipt: Receipt, job: Found) -> None:
+    if not 0 <= receipt.chunk < job.chunks:
+        raise Rejected(f"job {receipt.job} has {job.chunks} chunks, not one of {receipt.chunk}")
+
+
+def _keep(connection: Connection, key: int, receipt: Receipt) -> tuple[Receipt, Receipt]:
+    """Keep it joined with what is kept, and return that as it was and as it is."""
+    before = empty(receipt)
+    whole = join(before, receipt)
+    if whole != before and _insert(connection, key, whole):
+        return before, whole
+    kept = _locked(connection, key, receipt) or before
+    whole = join(kept, receipt)
+    if whole != kept:
+        connection.execute(_UPDATE, {"key": key, "at": whole.chunk} | _values(whole))
+    return kept, whole
+
+
+def _insert(connection: Connection, key: int, whole: Receipt) -> bool:
+    statement = insert_new(connection.dialect.name, receipts)
+    row = {"job": key, "chunk": whole.chunk, "records": whole.records} | _values(whole)
+    return connection.execute(statement, row).rowcount == 1
+
+
+def _locked(connection: Connection, key: int, receipt: Receipt) -> Receipt | None:
+    row = connection.execute(_LOCKED, {"key": key, "at": receipt.chunk}).one_or_none()
+    return row and unpack(receipt.job, receipt.chunk, row.records, row.masks)
+
+
+def _values(whole: Receipt) -> dict[str, object]:
+    return {"settled": whole.settled, "masks": pack(whole)}
+
+
+def _add_to_totals(connection: Connection, key: int, kept: Receipt, whole: Receipt) -> None:
+    """Add the difference, so that what was counted before is not counted again."""
+    row = {
+        "job": key,
+        "shard": whole.chunk % SHARDS,
+        "chunks": whole.settled - kept.settled,
+        "created": whole.created_mask.bit_count() - kept.created_mask.bit_count(),
+        "existed": whole.existed_mask.bit_count() - kept.existed_mask.bit_count(),
+        "rejected": whole.rejected_mask.bit_count() - kept.rejected_mask.bit_count(),
+    }
+    connection.execute(insert_or_add(connection.dialect.name, counters), row)
+
+
+def _list_rejects(connection: Connection, key: int, whole: Receipt) -> None:
+    if whole.rejects:
+        rows = [_reject_row(key, reject) for reject in whole.rejects]
+        connection.execute(insert_new(connection.dialect.name, rejects), rows)
+
+
+def _reject_row(key: int, reject: Reject) -> dict[str, object]:
+    return {
+        "job": key,
+        "ordinal": reject.ordinal,
+        "line": reject.line,
+        "position": reject.position,
+        "reason": clean(reject.reason),
+        "file": clean(reject.file),
+    }
+
+
+def _missing(
+    connection: Connection, *, job: Found, job_id: str, at: int
+) -> tuple[list[Selection], int]:
+    """Return the records without an outcome in the next page of chunks, and where it ends."""
+    past = min(at + WINDOW, job.chunks)
+    found = gaps(connection, job.key, at, past, limit=1)
+    if not found:
+        return [], past
+    first, past = found[0]
+    past = min(past, first + PAGE)
+    rows = connection.execute(_ROWS, {"key": job.key, "first": first})
+    begun = {r.chunk: unpack(job_id, r.chunk, r.records, r.masks).open_mask for r in rows}
+    return [Selection(chunk, begun.get(chunk, -1)) for chunk in range(first, past)], past
+
+
+def _mask(receipt: Receipt, outcome: Outcome) -> int:
+    if outcome is Outcome.CREATED:
+        return receipt.created_mask
+    return receipt.existed_mask if outcome is Outcome.EXISTED else receipt.rejected_mask

@@ -1,0 +1,90 @@
+"""Bring a database to the present tables, or say that it is not there yet."""
+
+from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from injector.errors import Misused
+from injector.ledger.engines import WRITING, make_engine, parse_url
+from injector.ledger.faults import verdict
+from injector.ledger.tables import REVISION
+
+LOCK = 500_50_5
+"""The advisory lock that one migration at a time holds in PostgreSQL."""
+
+
+def upgrade(url: str) -> None:
+    """Lead the database from whatever released schema it has, or none, to the present one."""
+    parsed = parse_url(url)
+    engine = make_engine(parsed, wait_s=10.0, connections=1)
+    try:
+        migrate(engine)
+    except SQLAlchemyError as error:
+        raise verdict(error, parsed) from error
+    finally:
+        engine.dispose()
+
+
+def prepare(engine: Engine) -> None:
+    """Make a SQLite ledger ready for use; only check one in PostgreSQL, which others share.
+
+    Raises Misused when the database is of another version and may not be changed here.
+    """
+    found = revision(engine)
+    if found == REVISION:
+        return
+    _refuse_newer(engine, found)
+    if engine.dialect.name != "sqlite":
+        name = engine.url.render_as_string(hide_password=True)
+        state = f"is at version {found} of {REVISION}" if found else "has no tables yet"
+        raise Misused(f"the ledger {name} {state}; run `injector db upgrade`")
+    migrate(engine)
+
+
+def revision(engine: Engine) -> str:
+    """Return the version of the database's tables; empty when it has none."""
+    with engine.connect() as connection:
+        return _revision(connection)
+
+
+def migrate(engine: Engine) -> None:
+    """Run the migrations that are missing, one process at a time, all or none."""
+    if engine.dialect.name == "sqlite":
+        _write_ahead(engine)
+    with engine.execution_options(**WRITING).begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+        found = _revision(connection)
+        _refuse_newer(engine, found)
+        if found != REVISION:
+            _run_alembic(connection)
+
+
+def _write_ahead(engine: Engine) -> None:
+    """Let readers and the writer work side by side; the file remembers it."""
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+
+def _run_alembic(connection: Connection) -> None:
+    """Import Alembic only now: most processes find the tables as they should be."""
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", "injector.ledger:migrations")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _revision(connection: Connection) -> str:
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.scalar(text("SELECT version_num FROM alembic_version")) or "")
+
+
+def _refuse_newer(engine: Engine, found: str) -> None:
+    if found > REVISION:
+        name = engine.url.render_as_string(hide_password=True)
+        raise Misused(
+            f"the ledger {name} is at version {found}, this program knows {REVISION}; upgrade it"
+        )
