@@ -13,22 +13,38 @@ MAX_TASK_SIZE = 1_048_569
 DEFAULT_DISPATCH_DEADLINE_S = 600.0
 
 _USER_AGENT = ("User-Agent", "Google-Cloud-Tasks")
+_ONE_BYTE = tuple(bytes((number,)) for number in range(128))
 _LONGEST_MOMENT = 14  # of the years 1970 to 2106, to the nanosecond
 
 
 def create_task_request(create: Create) -> bytes:
     """Serialize the google.cloud.tasks.v2.CreateTaskRequest of a create."""
-    template = create.template
-    request = _http_request(create, (*template.headers, *create.headers), template)
-    task = b"".join(
-        (
-            _text(0x0A, task_name(create)),
-            _field(0x1A, request),
-            _moment(0x22, create.schedule_time),
-            _moment(0x32, template.dispatch_deadline_s),
-        )
-    )
-    return _text(0x0A, create.queue) + _field(0x12, task)
+    return RequestTemplate(create.queue, create.template).fill(create)
+
+
+class RequestTemplate:
+    """The create requests of one job and queue: what they share is serialized once."""
+
+    def __init__(self, queue: str, template: TaskTemplate) -> None:
+        self._parent = _text(0x0A, queue) + b"\x12"
+        self._name = f"{queue}/tasks/".encode()
+        self._shared = b"\x10" + bytes((METHODS[template.method],)) + _headers(template.headers)
+        self._token = _token(template.token)
+        self._deadline = _moment(0x32, template.dispatch_deadline_s)
+
+    def fill(self, create: Create) -> bytes:
+        """Serialize one create; its parts are joined once, so that a body is copied once."""
+        name, url, body = self._name + create.task_id.encode(), create.url.encode(), create.body
+        headers = _headers(create.headers) if create.headers else b""
+        request = (
+            b"\x0a", _length(len(url)), url, self._shared, headers,
+            *((b"\x22", _length(len(body)), body) if body else ()), self._token,
+        )  # fmt: skip
+        task = (
+            b"\x0a", _length(len(name)), name, b"\x1a", _length(sum(map(len, request))), *request,
+            _moment(0x22, create.schedule_time), self._deadline,
+        )  # fmt: skip
+        return b"".join((self._parent, _length(sum(map(len, task))), *task))
 
 
 def task_size(create: Create) -> int:
@@ -63,21 +79,14 @@ def _with_user_agent(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, s
     return (*headers, _USER_AGENT)
 
 
-def _http_request(
-    create: Create, headers: Iterable[tuple[str, str]], template: TaskTemplate
-) -> bytes:
-    parts = [_text(0x0A, create.url), b"\x10", bytes((METHODS[template.method],))]
-    parts += [_field(0x1A, _text(0x0A, name) + _text(0x12, value)) for name, value in headers]
-    if create.body:
-        parts.append(_field(0x22, create.body))
-    parts.append(_token(template.token))
-    return b"".join(parts)
+def _headers(headers: Iterable[tuple[str, str]]) -> bytes:
+    return b"".join(_field(0x1A, _text(0x0A, name) + _text(0x12, value)) for name, value in headers)
 
 
 def _http_request_size(
     create: Create, headers: Iterable[tuple[str, str]], template: TaskTemplate
 ) -> int:
-    """Count like `_http_request`, without copying the body."""
+    """Count the bytes of the task's request, without copying the body."""
     size = _sized(len(create.url.encode())) + 2
     for name, value in headers:
         size += _sized(_sized(len(name.encode())) + _sized(len(value.encode())))
@@ -114,10 +123,11 @@ def _text(tag: int, text: str) -> bytes:
 
 
 def _field(tag: int, value: bytes) -> bytes:
-    size = len(value)
-    if size < 128:
-        return bytes((tag, size)) + value
-    return bytes((tag,)) + _varint(size) + value
+    return bytes((tag,)) + _length(len(value)) + value
+
+
+def _length(size: int) -> bytes:
+    return _ONE_BYTE[size] if size < 128 else _varint(size)
 
 
 def _sized(size: int) -> int:

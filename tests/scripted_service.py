@@ -171,7 +171,9 @@ class Service:
         self.running += 1
         self.most_running = max(self.running, self.most_running)
         try:
-            for _ in iter(answer.until, True):
+            while True:
+                if answer.until():
+                    break
                 await asyncio.sleep(0.001)
         except asyncio.CancelledError:
             self.cancelled += 1
