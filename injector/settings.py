@@ -1,0 +1,323 @@
+"""The environment, read once into one frozen object.
+
+Nothing else reads the environment. All that is wrong is reported together, each with its key,
+its value and what it needs.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from ipaddress import ip_address
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SkipValidation,
+    ValidationError,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from injector.clock import Clock, FastClock, SystemClock
+from injector.delivery.address import EMULATOR_PORT, parse_address
+from injector.errors import Misused
+from injector.groups import Group
+from injector.manifest import load_groups
+
+_PREFIX = "INJECTOR_"
+_SHOWN = 80
+
+
+def _emails(value: object) -> object:
+    """Split a list written as text; addresses are compared in lower case."""
+    if not isinstance(value, str):
+        return value
+    emails = tuple(email.lower() for email in value.replace(",", " ").split())
+    if not all("@" in email.strip("@") for email in emails):
+        raise ValueError("not an e-mail address")
+    return emails
+
+
+def _groups(value: object) -> object:
+    """Read groups written in place, or in the file that the text names."""
+    if not isinstance(value, str):
+        return value
+    try:
+        if "\n" in value or value.lstrip().startswith("{"):
+            return load_groups(value, source="groups")
+        return load_groups(Path(value).read_text(encoding="utf-8"), source=value)
+    except (Misused, OSError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _service_url(value: str) -> str:
+    """Take a URL that can be an OIDC audience: no query, no fragment, no slash at the end."""
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("not an http(s) URL")
+    if parts.query or parts.fragment or parts.username:
+        raise ValueError("a query, a fragment or a user name")
+    return value.rstrip("/")
+
+
+def _host_and_port(value: str) -> str:
+    """Take an address as gRPC wants it, without the scheme that people copy along."""
+    try:
+        return parse_address(value, default_port=EMULATOR_PORT)
+    except Misused as error:
+        raise ValueError(str(error)) from error
+
+
+Seconds = Annotated[float, Field(gt=0, le=1800, allow_inf_nan=False)]
+Emails = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_emails)]
+Groups = Annotated[SkipValidation[Mapping[str, Group]], NoDecode, BeforeValidator(_groups)]
+Url = Annotated[str, AfterValidator(_service_url)]
+Address = Annotated[str, AfterValidator(_host_and_port)]
+
+
+class Settings(BaseSettings):
+    """What the environment says. Each field's description is what its value needs to be.
+
+    An empty variable counts as unset. The first of `queue_callers` is whom the injector's own
+    tasks call as.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX, env_ignore_empty=True, frozen=True, populate_by_name=True
+    )
+
+    ledger_url: str = Field(
+        "sqlite:///.injector/ledger.db",
+        repr=False,
+        pattern=r"^(sqlite|postgres(ql)?)(\+\w+)?://",
+        description="a database URL: sqlite:///FILE or postgresql://USER@HOST/NAME",
+    )
+    groups: Groups = Field(
+        default_factory=dict, description="queue groups as YAML or JSON, or the name of a file"
+    )
+    service_url: Url | None = Field(
+        None, description="the service's own base URL, without query, such as https://i.example"
+    )
+    auth: Literal["oidc", "app-engine", "off"] = Field(
+        "oidc", description="oidc, app-engine or off"
+    )
+    queue_callers: Emails = Field((), description="e-mail addresses, separated by commas")
+    scheduler_callers: Emails = Field((), description="e-mail addresses, separated by commas")
+    people: Emails = Field((), description="e-mail addresses, separated by commas")
+    oidc_issuer: str | None = Field(None, description="the emulator's issuer, for local runs")
+    oidc_keys_url: Url | None = Field(None, description="the emulator's key set, for local runs")
+
+    host: str = Field("127.0.0.1", description="the address to listen on")
+    port: int = Field(
+        8080,
+        ge=1,
+        le=65535,
+        validation_alias=AliasChoices("INJECTOR_PORT", "PORT"),
+        description="a port from 1 to 65535",
+    )
+    workers: int = Field(2, ge=1, le=64, description="a number of processes from 1 to 64")
+    threads: int = Field(8, ge=1, le=256, description="a number of threads from 1 to 256")
+    handler_budget_s: Seconds = Field(45.0, description="seconds above 0 and at most 1800")
+    worker_timeout_s: Seconds = Field(60.0, description="seconds above 0 and at most 1800")
+    request_timeout_s: Seconds = Field(90.0, description="seconds above 0 and at most 1800")
+    dispatch_deadline_s: float = Field(120.0, ge=15, le=1800, description="seconds from 15 to 1800")
+    drain_s: float = Field(8.0, gt=0, le=9, description="seconds above 0 and at most 9")
+
+    horizon_s: float = Field(180.0, ge=1, le=3600, description="seconds from 1 to 3600")
+    refeed_after_s: float = Field(900.0, ge=60, le=86400, description="seconds from 60 to 86400")
+
+    clock_speed: float = Field(
+        1.0, gt=0, le=10000, allow_inf_nan=False, description="a factor above 0, at most 10000"
+    )
+    clock_origin: float = Field(0.0, ge=0, allow_inf_nan=False, description="Unix seconds")
+    emulator_host: Address | None = Field(
+        None,
+        validation_alias=AliasChoices("CLOUDTASKS_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST"),
+        description="HOST:PORT, such as 127.0.0.1:8123",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="DEBUG, INFO, WARNING or ERROR"
+    )
+    metrics_dir: str = Field(
+        "",
+        validation_alias="PROMETHEUS_MULTIPROC_DIR",
+        description="a folder in which a service's processes gather their metrics",
+    )
+    project: str = Field(
+        "", validation_alias="GOOGLE_CLOUD_PROJECT", description="a Google Cloud project id"
+    )
+    cloud_run: str = Field("", validation_alias="K_SERVICE", description="set by Cloud Run")
+    app_engine: str = Field("", validation_alias="GAE_ENV", description="set by App Engine")
+
+    @property
+    def looks_like_production(self) -> bool:
+        """Tell whether this runs on Google's platforms, or says that it is reached from outside."""
+        if self.cloud_run or self.app_engine:
+            return True
+        return self.service_url is not None and not is_loopback(urlsplit(self.service_url).hostname)
+
+    @property
+    def base_url(self) -> str:
+        """Return the URL that the service's own tasks call, and their audience."""
+        return self.service_url or f"http://{self.host}:{self.port}"
+
+    @property
+    def clock(self) -> Clock:
+        """Return the clock of this run; a local run's processes share speed and origin."""
+        if self.clock_speed == 1.0:
+            return SystemClock()
+        return FastClock(self.clock_speed, self.clock_origin)
+
+    def warnings(self) -> Iterator[str]:
+        """Say what is allowed and yet probably a mistake."""
+        if self.emulator_host and self.looks_like_production:
+            yield (
+                f"CLOUDTASKS_EMULATOR_HOST={self.emulator_host!r} is set where production seems "
+                "to run: tasks go to the emulator, none to Cloud Tasks; unset it"
+            )
+
+
+def is_loopback(host: str | None) -> bool:
+    """Tell whether an address can be reached from this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def read_settings() -> Settings:
+    """Read the environment; raise Misused that lists every wrong key."""
+    settings, faults = _read()
+    return _faultless(settings, faults)
+
+
+def read_service_settings() -> Settings:
+    """Read the environment for a process that serves, which needs more than the command does."""
+    settings, faults = _read()
+    wrong = {fault.key for fault in faults}
+    faults += [fault for fault in service_faults(settings) if fault.key not in wrong]
+    return _faultless(settings, faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A wrong key: the value it has, and what it needs."""
+
+    key: str
+    value: object
+    needs: str
+
+    def __str__(self) -> str:
+        """Show the fault on one line; only the first characters of a long value."""
+        return f"{self.key}={str(self.value)[:_SHOWN]!r}: {self.needs}"
+
+
+def service_faults(settings: Settings) -> Iterator[Fault]:
+    """Yield what keeps a process from serving with these settings."""
+    yield from _budget_faults(settings)
+    yield from _caller_faults(settings)
+    yield from _emulator_token_faults(settings)
+    if not settings.groups:
+        yield Fault(_key("groups"), "", "needs at least one queue group")
+
+
+def _budget_faults(settings: Settings) -> Iterator[Fault]:
+    """Each limit ends before the one around it, so that the innermost can still answer."""
+    names = ("handler_budget_s", "worker_timeout_s", "request_timeout_s", "dispatch_deadline_s")
+    for inner, outer in pairwise(names):
+        limit = getattr(settings, outer)
+        if getattr(settings, inner) >= limit:
+            needs = f"needs to be less than {_key(outer)}, which is {limit:g}"
+            yield Fault(_key(inner), f"{getattr(settings, inner):g}", needs)
+
+
+def _caller_faults(settings: Settings) -> Iterator[Fault]:
+    if settings.auth == "off":
+        if settings.looks_like_production or not is_loopback(settings.host):
+            needs = f"needs oidc or app-engine unless the service is on loopback ({settings.host})"
+            yield Fault(_key("auth"), "off", needs)
+        return
+    if settings.auth == "app-engine" and not settings.app_engine:
+        yield Fault(_key("auth"), settings.auth, "needs to run on App Engine; elsewhere use oidc")
+    for name in ("service_url", "queue_callers", "scheduler_callers", "people"):
+        platform_vouches = settings.auth == "app-engine" and name == "scheduler_callers"
+        if not getattr(settings, name) and not platform_vouches:
+            yield Fault(_key(name), "", f"needs {Settings.model_fields[name].description}")
+
+
+def _emulator_token_faults(settings: Settings) -> Iterator[Fault]:
+    """Refuse a foreign issuer outside local runs, since whoever holds its key gets in."""
+    if not (settings.oidc_issuer or settings.oidc_keys_url):
+        return
+    issuer = settings.oidc_issuer or ""
+    if not (settings.oidc_issuer and settings.oidc_keys_url):
+        yield Fault(_key("oidc_issuer"), issuer, f"needs {_key('oidc_keys_url')} beside it")
+    if settings.looks_like_production or not settings.emulator_host:
+        needs = "needs a local run: an emulator, and a service on loopback; unset it elsewhere"
+        yield Fault(_key("oidc_issuer"), issuer, needs)
+
+
+def _read() -> tuple[Settings, list[Fault]]:
+    """Read what can be read, with the default in place of each value that cannot be used."""
+    faults = list(_unknown(os.environ))
+    try:
+        return Settings(), faults
+    except ValidationError as error:
+        wrong = {str(found["loc"][0]): found for found in error.errors()}
+    faults += [_fault(name, found["input"], found["msg"]) for name, found in wrong.items()]
+    names = (_field_of(name) for name in wrong)
+    defaults = {
+        name: Settings.model_fields[name].get_default(call_default_factory=True, validated_data={})
+        for name in names
+    }
+    return Settings(**defaults), faults
+
+
+def _unknown(environ: Mapping[str, str]) -> Iterator[Fault]:
+    known = {_key(name) for name in Settings.model_fields}
+    for key in sorted(environ):
+        if key.startswith(_PREFIX) and key not in known:
+            nearest = get_close_matches(key, known, n=1)
+            remedy = f"; did you mean {nearest[0]}?" if nearest else ""
+            yield Fault(key, environ[key], f"is not a setting{remedy}")
+
+
+def _fault(name: str, value: object, message: str) -> Fault:
+    field = _field_of(name)
+    if field == "groups":
+        return Fault(_key(field), value, message.removeprefix("Value error, "))
+    shown = "…" if field == "ledger_url" else value
+    return Fault(_key(field), shown, f"needs {Settings.model_fields[field].description}")
+
+
+def _field_of(location: str) -> str:
+    """Return the field of an error's location, which may be the variable's name."""
+    if location in Settings.model_fields:
+        return location
+    return next(name for name in Settings.model_fields if location in _aliases(name))
+
+
+def _key(name: str) -> str:
+    """Return the environment variable of a field."""
+    return next(iter(_aliases(name)), f"{_PREFIX}{name.upper()}")
+
+
+def _aliases(name: str) -> list[str]:
+    alias = Settings.model_fields[name].validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    return [choice for choice in choices if isinstance(choice, str)]
+
+
+def _faultless(settings: Settings, faults: list[Fault]) -> Settings:
+    if faults:
+        lines = "\n".join(f"  {fault}" for fault in faults)
+        raise Misused(f"the environment has settings that cannot be used:\n{lines}")
+    return settings
