@@ -19,12 +19,13 @@ from ruamel.yaml.reader import ReaderError
 from injector.errors import Misused, NotFound
 
 _MAX_NODES = 50_000
+_MAX_DEPTH = 50
 _STANDARD = "tag:yaml.org,2002:"
 
 _KINDS = (
     ("null", re.compile(r"~|null|Null|NULL|")),
     ("boolean", re.compile(r"true|True|TRUE|false|False|FALSE")),
-    ("boolean of YAML 1.1", re.compile(r"y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF")),
+    ("boolean of YAML 1.1", re.compile(r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF")),
     ("number", re.compile(r"[-+]?(0|[1-9][0-9]*)")),
     ("number", re.compile(r"[-+]?(0|[1-9][0-9]*|(?=\.[0-9]))(\.[0-9]*)?([eE][-+]?[0-9]+)?")),
     ("number that begins with 0", re.compile(r"[-+]?0[0-9.eE+-]+")),
@@ -162,14 +163,15 @@ class _Reading:
 
     places: dict[tuple[str | int, ...], Place] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    merging: list[Node] = field(default_factory=list)
     nodes: int = 0
 
     def value(self, node: Node, path: tuple[str | int, ...]) -> object:
         """Return the node's value and note where it and its parts are."""
         self.places.setdefault(path, _place(node))
         self.nodes += 1
-        if self.nodes > _MAX_NODES:
-            self._note(node, "the file is too large once its aliases are followed; spell less out")
+        if self.nodes > _MAX_NODES or len(path) > _MAX_DEPTH:
+            self._note(node, "the file is too large or too deep once its aliases are followed")
             return None
         if isinstance(node, MappingNode):
             return {key: self.value(item, (*path, key)) for key, item in self._pairs(node, path)}
@@ -204,10 +206,13 @@ class _Reading:
             if not isinstance(node, MappingNode):
                 self._note(node, "<< merges mappings only; name an alias of one")
                 continue
-            self.nodes += 1
-            if self.nodes > _MAX_NODES:
+            if node in self.merging or self.nodes > _MAX_NODES:
+                self._note(node, "<< merges a mapping into itself, or too many; spell less out")
                 return
+            self.nodes += 1
+            self.merging.append(node)
             pairs = [(name, item) for name, item in self._pairs(node, path) if name not in seen]
+            self.merging.pop()
             seen.update(dict.fromkeys((name for name, _ in pairs), node))
             yield from pairs
 

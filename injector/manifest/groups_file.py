@@ -19,7 +19,7 @@ GroupName = Annotated[
 Topic = Annotated[
     Text,
     matching(
-        r"projects/[^/\s]+/topics/[A-Za-z][\w.~+%-]{2,254}", "write projects/PROJECT/topics/TOPIC"
+        r"projects/[^/\s]+/topics/[A-Za-z][\w.~+%-]{0,254}", "write projects/PROJECT/topics/TOPIC"
     ),
 ]
 

@@ -24,7 +24,7 @@ def url_template(text: str) -> str:
     except ValueError as error:
         raise wrong(f"URL {text!r} {error}") from error
     first = pieces[0]
-    if first.operator != "+" and not re.match("https?://.", first.text):
+    if first.operator != "+" and not re.match("https?://.", text if first.text else ""):
         raise wrong(f"URL {text!r} must begin with https:// or http://")
     if bad := re.search(r"[\s\x00-\x1f\x7f\\<>\"^`|]", "".join(_literals(pieces))):
         raise wrong(f"URL {text!r} holds {bad[0]!r}; percent-encode it")

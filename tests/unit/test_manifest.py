@@ -1,0 +1,494 @@
+"""Manifests from files: what is read, and what is refused with which words."""
+
+import json
+import os
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from injector.errors import Misused, NotFound
+from injector.manifest import Manifest, load_manifest, manifest_schema, parse_manifest
+from injector.manifest.document import kind_of
+
+WHOLE = """\
+job: welcome-2026-11
+group: welcome
+records: users.csv.gz
+identity: {field: user_id}
+task:
+  http:
+    url: https://worker.example/users/{user_id}/welcome
+    method: POST
+    headers: {X-Campaign: welcome}
+    body: record
+    oidc: {service_account: s@p.iam.gserviceaccount.com, audience: https://worker.example}
+  dispatch_deadline: 10m
+  schedule: now
+stop_when_rejected: 1%
+"""
+SHORT = """\
+job: j
+group: g
+records: r.jsonl
+task: {http: {url: "https://t.example/"}}
+"""
+PLACED = re.compile(r"m\.yaml:\d+:\d+: .+")
+
+
+def read(text):
+    return load_manifest(text, source="m.yaml")
+
+
+def complaints(text):
+    with pytest.raises(Misused) as failure:
+        read(text)
+    lines = str(failure.value).splitlines()
+    assert all(PLACED.fullmatch(line) for line in lines), lines
+    return lines
+
+
+def only(text):
+    (line,) = complaints(text)
+    return line
+
+
+def test_whole_manifest_is_read():
+    manifest = read(WHOLE)
+    assert manifest.job == "welcome-2026-11"
+    assert manifest.identity.field == "user_id"
+    assert manifest.task.http.url == "https://worker.example/users/{user_id}/welcome"
+    assert manifest.task.http.oidc.audience == "https://worker.example"
+    assert manifest.task.dispatch_deadline == 600
+    assert manifest.task.schedule == "now"
+
+
+def test_short_manifest_gets_the_defaults():
+    manifest = read(SHORT)
+    assert manifest.identity == "index"
+    assert manifest.task.http.method == "POST"
+    assert manifest.task.http.content == "record"
+    assert manifest.create_timeout == 20
+    assert (manifest.weight, manifest.priority) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "",
+        "types: {age: integer}\n",
+        "create_timeout: 30\n",
+        "stop_when_rejected: 0\n",
+        "encoding: latin-1\n",
+        "weight: 0.5\n",
+    ],
+)
+def test_manifest_reads_back_from_its_json(extra):
+    key = extra.partition(":")[0]
+    base = "".join(
+        line for line in SHORT.splitlines(keepends=True) if not line.startswith(key + ":")
+    )
+    manifest = read((base if key else SHORT) + extra)
+    assert parse_manifest(manifest.model_dump_json()) == manifest
+
+
+@pytest.mark.parametrize(
+    "body", ["record", "none", "'Hello {name}'", "{id: '{id}', n: [1, 2.5, true, null]}"]
+)
+def test_every_kind_of_body_reads_back_from_its_json(body):
+    manifest = read(SHORT.replace('"https://t.example/"', f'"https://t.example/", body: {body}'))
+    assert parse_manifest(manifest.model_dump_json()) == manifest
+
+
+def test_other_json_is_refused_with_the_key():
+    with pytest.raises(Misused, match=r"unknown key 'jobs'; did you mean 'job'\?"):
+        parse_manifest('{"jobs": 1}')
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("15s", 15), ("10m", 600), ("90s", 90), ("30m", 1800), ("0.25h", 900), ("20m30s", 1230)],
+)
+def test_durations_are_read(written, seconds):
+    manifest = read(SHORT.replace("task: {", f"task: {{dispatch_deadline: {written}, "))
+    assert manifest.task.dispatch_deadline == seconds
+
+
+@pytest.mark.parametrize("timeout", ["60", "30.5", "31s", "0", "-1", "1h"])
+def test_call_deadline_that_cloud_tasks_would_refuse_is_refused_with_the_range(timeout):
+    line = only(SHORT + f"create_timeout: {timeout}\n")
+    assert "is outside 0.1 s to 30 s" in line or "is not a duration" in line
+
+
+@pytest.mark.parametrize("timeout", ["30", "0.5", "500ms", "20s"])
+def test_call_deadline_in_range_is_accepted(timeout):
+    assert 0.1 <= read(SHORT + f"create_timeout: {timeout}\n").create_timeout <= 30
+
+
+@pytest.mark.parametrize("deadline", ["14s", "31m", "24h"])
+def test_dispatch_deadline_out_of_range_is_refused(deadline):
+    line = only(SHORT.replace("task: {", f"task: {{dispatch_deadline: {deadline}, "))
+    assert "15 s to 1800 s" in line
+
+
+@pytest.mark.parametrize(
+    ("scalar", "kind"),
+    [
+        ("no", "boolean"),
+        ("yes", "boolean"),
+        ("On", "boolean"),
+        ("off", "boolean"),
+        ("true", "boolean"),
+        ("0123", "number that begins with 0"),
+        ("08", "number that begins with 0"),
+        ("0555567", "number that begins with 0"),
+        ("0x1F", "hexadecimal"),
+        ("0o17", "octal"),
+        ("1:2", "base 60"),
+        ("5:00", "base 60"),
+        ("5e3", "number"),
+        ("1e-3", "number"),
+        ("1_000", "underscores"),
+        ("1.5", "number"),
+        (".inf", "infinite"),
+        ("-.INF", "infinite"),
+        (".nan", "not-a-number"),
+        ("2026-11-30", "date"),
+        ("42", "number"),
+    ],
+)
+def test_scalar_that_parsers_read_otherwise_needs_quotes_where_text_is_wanted(scalar, kind):
+    line = only(SHORT.replace("group: g", f"group: {scalar}"))
+    assert line.startswith("m.yaml:2:1: group: expected text, got a")
+    assert kind in line
+    assert line.endswith(f'quote it: "{scalar}"')
+    assert read(SHORT.replace("group: g", f'group: "{scalar}"')).group == scalar
+
+
+@pytest.mark.parametrize(
+    ("scalar", "words"),
+    [
+        (".inf", "finite"),
+        (".nan", "finite"),
+        ("1e999", "finite"),
+        ("much", "expected a number, got the text 'much'"),
+        ('"5"', "without quotes"),
+        ("08", "plain decimal number"),
+        ("1_000", "plain decimal number"),
+        ("5:00", "plain decimal number"),
+        ("yes", "plain decimal number"),
+        ("2026-11-30", "plain decimal number"),
+        ("[1]", "got a list"),
+        ("{a: 1}", "got a mapping"),
+        ("", "got no value"),
+    ],
+)
+def test_number_field_refuses_what_is_no_plain_finite_number(scalar, words):
+    assert words in only(SHORT + f"weight: {scalar}\n")
+
+
+@pytest.mark.parametrize(("scalar", "number"), [("5e2", 500), ("1e-1", 0.1), ("7.5", 7.5)])
+def test_number_in_scientific_form_is_a_number_and_never_text(scalar, number):
+    assert read(SHORT + f"weight: {scalar}\n").weight == number
+
+
+def test_whole_number_field_refuses_a_fraction():
+    assert "whole number" in only(SHORT + "priority: 1.5\n")
+
+
+@pytest.mark.parametrize("scalar", ["5:00", "five", "5 m", "5x", ".inf", "yes"])
+def test_duration_that_is_none_is_refused_with_an_example(scalar):
+    assert "write one such as 90s, 10m or 1h30m" in only(SHORT + f"create_timeout: {scalar}\n")
+
+
+@given(st.text("0123456789:_.eE+-xob", min_size=1, max_size=8))
+def test_no_text_without_letters_passes_as_text_if_python_reads_a_number_in_it(scalar):
+    try:
+        float(scalar)
+    except ValueError:
+        return
+    assert kind_of(scalar) != "text"
+
+
+def test_duplicate_keys_name_both_lines():
+    assert only(SHORT + "group: h\n") == (
+        "m.yaml:5:1: key 'group' is given twice, first in line 2; keep one"
+    )
+
+
+def test_duplicate_blocks_name_both_lines():
+    text = SHORT.replace("task: {http", "task:\n  http: {url: 'https://a.example/'}\ntask: {http")
+    assert "key 'task' is given twice, first in line 4" in only(text)
+
+
+def test_duplicate_key_inside_a_merged_mapping_is_found():
+    text = SHORT.replace(
+        'task: {http: {url: "https://t.example/"}}',
+        "task:\n  http:\n    url: https://t.example/\n    headers:\n"
+        "      <<: {X-A: a, X-A: b}\n      X-B: c\n",
+    )
+    assert only(text) == "m.yaml:8:20: key 'X-A' is given twice, first in line 8; keep one"
+
+
+def test_merge_gives_what_the_mapping_does_not_have_itself():
+    text = SHORT.replace(
+        'task: {http: {url: "https://t.example/"}}',
+        "task:\n  http:\n    url: https://t.example/\n    headers:\n"
+        "      <<: [{X-A: a, X-B: b}, {X-B: lost}]\n      X-A: own\n",
+    )
+    assert read(text).task.http.headers == {"X-A": "own", "X-B": "b"}
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("max_dispaches: 5", "did you mean 'max_dispatches_per_second'?"),
+        ("weigth: 5", "did you mean 'weight'?"),
+        ("max_burst_size: 5", "is output only"),
+        ("queues: q", "belongs to the group's configuration"),
+        ("url: x", "it belongs in task.http"),
+        ("zzz: 1", "keys here are job, group, records"),
+    ],
+)
+def test_unknown_key_is_refused_with_the_nearest_or_where_it_belongs(key, words):
+    line = only(SHORT + key + "\n")
+    assert line.startswith("m.yaml:5:1: unknown key")
+    assert words in line
+
+
+def test_unknown_key_deep_down_is_compared_with_the_keys_there():
+    line = only(SHORT.replace("url:", "metod: POST, url:"))
+    assert line == "m.yaml:4:15: unknown key 'metod'; did you mean 'method'?"
+
+
+def test_all_errors_of_a_file_are_told_at_once_in_the_order_of_lines():
+    lines = complaints("job: no\ngroup: 5\nrecords: r\nextra: 1\nweight: .nan\n")
+    assert [line.split(":")[1] for line in lines] == ["1", "1", "2", "4", "5"]
+    assert "needs 'task'; add it" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "job: j\ntask:\n\thttp: x\n",
+            (
+                "m.yaml:3:1: found character '\\t' that cannot start any token; "
+                "replace the tab by spaces"
+            ),
+        ),
+        (
+            "job: j\t# which\n",
+            (
+                "m.yaml:1:7: found character '\\t' that cannot start any token; "
+                "replace the tab by spaces"
+            ),
+        ),
+        ("", "m.yaml:1:1: the file is empty; it must hold keys with values, such as job: NAME"),
+        (
+            "# nothing\n",
+            "m.yaml:1:1: the file is empty; it must hold keys with values, such as job: NAME",
+        ),
+        (
+            "- job: j\n",
+            "m.yaml:1:1: the file holds a list; it must hold keys with values, such as job: NAME",
+        ),
+        (
+            "job\n",
+            (
+                "m.yaml:1:1: the file holds a single value; "
+                "it must hold keys with values, such as job: NAME"
+            ),
+        ),
+        ("job: a\x00b\n", "m.yaml:1:7: character '\\x00' is not allowed; take it out"),
+        (
+            "job: a: b\n",
+            (
+                "m.yaml:1:7: mapping values are not allowed here; "
+                "quote the value, or put the key on its own line"
+            ),
+        ),
+    ],
+)
+def test_what_is_no_mapping_gets_one_line_with_place_cause_and_remedy(text, line):
+    assert only(text) == line
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["job: [a\n", 'job: "a\n', "job: *a\n", "a: b\n c: d\n", "job: @x\n"],
+)
+def test_broken_yaml_gets_one_place_and_a_remedy(text):
+    assert "; " in complaints(text)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "job: &a\n  - *a\n",
+        "job: &a\n  <<: *a\n",
+        "job: " + "[" * 3000 + "]" * 3000,
+        "l0: &l0 {a: a}\n"
+        + "".join(f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}\n" for n in range(1, 9)),
+    ],
+)
+def test_yaml_that_holds_itself_or_goes_too_deep_is_refused(text):
+    assert complaints(text)
+
+
+def test_several_documents_in_a_file_are_refused():
+    assert "keep one document per file" in only(SHORT + "---\n" + SHORT)
+
+
+def test_tags_of_other_tools_are_refused():
+    assert "tag !env is not known here" in only(SHORT.replace("group: g", "group: !env GROUP"))
+
+
+def test_key_that_parsers_read_as_a_boolean_needs_quotes():
+    assert "key 'no' reads as a boolean" in only(SHORT + "types: {no: integer}\n")
+
+
+def test_aliases_that_multiply_are_refused_in_bounded_time():
+    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 9))
+    assert any(
+        "too large or too deep once its aliases are followed" in line
+        for line in complaints("l0: &l0 [a, a]\n" + levels)
+    )
+
+
+@pytest.mark.parametrize("start", ["\ufeff", ""])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_byte_order_mark_and_line_ends_do_not_matter(tmp_path, start, line_end):
+    path = tmp_path / "m.yaml"
+    path.write_bytes((start + WHOLE).replace("\n", line_end).encode())
+    assert load_manifest(path) == read(WHOLE)
+
+
+def test_places_are_right_after_a_byte_order_mark_and_windows_line_ends(tmp_path):
+    path = tmp_path / "m.yaml"
+    path.write_bytes(("\ufeff" + SHORT + "zzz: 1\n").replace("\n", "\r\n").encode())
+    with pytest.raises(Misused, match=r"m\.yaml:5:1: unknown key"):
+        load_manifest(path)
+
+
+def test_missing_file_says_so(tmp_path):
+    with pytest.raises(NotFound, match=r"nowhere\.yaml: there is no such file; check the path"):
+        load_manifest(tmp_path / "nowhere.yaml")
+
+
+def test_directory_says_so(tmp_path):
+    with pytest.raises(Misused, match="is a directory; name the file in it"):
+        load_manifest(tmp_path)
+
+
+def test_other_encodings_are_refused_with_place_and_remedy(tmp_path):
+    path = tmp_path / "m.yaml"
+    path.write_bytes(b"job: j\ngroup: caf\xe9\n")
+    with pytest.raises(Misused, match=r"m\.yaml:2:11: byte 0xe9 is not UTF-8; save the file as"):
+        load_manifest(path)
+
+
+@pytest.mark.parametrize("job", ["a b", "a/b", "é", "-a", "a" * 101, "a.b"])
+def test_job_id_that_no_url_and_no_task_id_can_hold_is_refused(job):
+    assert "letters, digits" in only(SHORT.replace("job: j", f'job: "{job}"'))
+
+
+@pytest.mark.parametrize(
+    ("http", "words"),
+    [
+        ("url: ftp://x.example/", "must begin with https:// or http://"),
+        ("url: //x.example/", "must begin with https:// or http://"),
+        ('url: "https://"', "must begin with https:// or http://"),
+        ('url: "https://x.example/{id"', "unmatched '{'"),
+        ('url: "https://x.example/id}"', "unmatched '}'"),
+        ('url: "https://x.example/{}"', "has the expression {}"),
+        ('url: "https://x.example/{a b}"', "has the expression {a b}"),
+        ('url: "https://x.example/a b"', "percent-encode it"),
+        ('url: "https://x.example:port/"', "no usable host and port"),
+        ('url: "https://x.example:99999/"', "no usable host and port"),
+        ("url: https://x.example/, method: SEND", "write one of POST"),
+        ("url: https://x.example/, method: post", "did you mean POST?"),
+        ("url: https://x.example/, method: GET, body: record", "carries no body"),
+        ("url: https://x.example/, headers: {Host: a}", "is set by Cloud Tasks itself"),
+        ("url: https://x.example/, headers: {content-length: a}", "is set by Cloud Tasks"),
+        ("url: https://x.example/, headers: {X-CloudTasks-TaskName: a}", "is set by Cloud Tasks"),
+        ("url: https://x.example/, headers: {X-AppEngine-Cron: a}", "is set by Cloud Tasks"),
+        ("url: https://x.example/, headers: {'a b': c}", "is not a header's name"),
+        ('url: https://x.example/, headers: {X-A: "a\\nb"}', "a header cannot hold"),
+        ("url: https://x.example/, headers: {X-A: a, x-a: b}", "given twice"),
+        ("url: https://x.example/, oidc: {}", "needs 'task.http.oidc.service_account'"),
+        (
+            "url: https://x.example/, oidc: {service_account: s}, oauth: {service_account: s}",
+            "exclude each other",
+        ),
+        (
+            "url: https://x.example/, oidc: {service_account: s}, headers: {Authorization: x}",
+            "replaced by the token",
+        ),
+        ('url: "{+link}", oidc: {service_account: s}', "oidc needs an audience"),
+        ('url: "https://{host}/", oidc: {service_account: s}', "oidc needs an audience"),
+        ("url: https://x.example/, body: {when: 2026-11-30}", "quote it"),
+        ("url: https://x.example/, body: {n: .inf}", "quote it"),
+    ],
+)
+def test_request_that_cannot_be_sent_is_refused_before_any_record_is_read(http, words):
+    lines = complaints(SHORT.replace('url: "https://t.example/"', http))
+    assert words in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "records", "allowed"),
+    [
+        ("1%", 1000, 10),
+        ("1%", 99, 0),
+        ("0", 5, 0),
+        ("7", 5, 7),
+        ("0.1%", 28_000, 28),
+        ("100%", 3, 3),
+    ],
+)
+def test_limit_of_rejects_is_a_share_or_a_count(limit, records, allowed):
+    manifest = read(SHORT + f"stop_when_rejected: {limit}\n")
+    assert manifest.rejects_allowed(records) == allowed
+
+
+@pytest.mark.parametrize("limit", ["101%", "-1", "1.5", "some", "1 %"])
+def test_limit_of_rejects_that_is_neither_is_refused(limit):
+    assert "write a share such as 1%, or a count" in only(SHORT + f"stop_when_rejected: {limit}\n")
+
+
+@pytest.mark.parametrize(
+    ("when", "words"),
+    [
+        ("{at: 2026-12-01T09:00:00}", "has no time zone; add Z"),
+        ("{at: 2026-12-01}", "is not a time"),
+        ("{at: 2026-02-30T00:00:00Z}", "is not a time"),
+        ("{at: 0999-13-01T00:00:00Z}", "is not a time"),
+        ("{}", "needs"),
+        ("later", "is not known here"),
+        ("{field: due, at: 2026-12-01T09:00:00Z}", "unknown key 'field'"),
+    ],
+)
+def test_schedule_that_names_no_instant_is_refused(when, words):
+    assert words in complaints(SHORT.replace("task: {", f"task: {{schedule: {when}, "))[0]
+
+
+def test_json_schema_describes_every_key_and_is_json():
+    schema = json.loads(json.dumps(manifest_schema()))
+    assert set(schema["properties"]) == set(Manifest.model_fields)
+    assert schema["required"] == ["job", "group", "records", "task"]
+    assert schema["additionalProperties"] is False
+
+
+def test_manifest_never_changes():
+    with pytest.raises(ValueError, match="frozen"):
+        read(SHORT).job = "other"
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_the_reader_fail_otherwise_than_by_refusal(tmp_path_factory, written):
+    path = tmp_path_factory.getbasetemp() / f"any-{os.getpid()}.yaml"
+    path.write_bytes(written)
+    with pytest.raises(Misused):
+        load_manifest(path)
