@@ -53,7 +53,9 @@ def _digest(job: str, identity: bytes) -> bytes:
 def _task_id(digest: bytes, suffix: str) -> str:
     if not suffix:
         return digest[:16].hex()
-    return f"{digest[:16].hex()}-{_UNSAFE.sub('-', suffix)}"[:MAX_TASK_ID]
+    if not (suffix.isalnum() and suffix.isascii()):
+        suffix = _UNSAFE.sub("-", suffix)
+    return f"{digest[:16].hex()}-{suffix}"[:MAX_TASK_ID]
 
 
 def _index(digest: bytes, queues: int) -> int:
