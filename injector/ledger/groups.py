@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert, select, update
 from injector.ledger.database import Database
 from injector.ledger.lookup import clean
 from injector.ledger.ports import GroupState, RampDecision
-from injector.ledger.statements import insert_new
+from injector.ledger.statements import add_new
 from injector.ledger.tables import decisions, groups
 
 
@@ -62,7 +62,6 @@ def _swap(connection: Connection, state: GroupState, expected: int) -> bool:
     """Compare and set: an update, or the first insert, that only one of several can make."""
     row = {"version": expected + 1, "ramp_json": state.ramp_json, "saved_at": state.saved_at}
     if expected == 0:
-        first = insert_new(connection.dialect.name, groups)
-        return connection.execute(first, row | {"name": state.group}).rowcount == 1
+        return add_new(connection, groups, row | {"name": state.group})
     swap = update(groups).where(groups.c.name == state.group, groups.c.version == expected)
     return connection.execute(swap, row).rowcount == 1

@@ -15,7 +15,7 @@ from injector.ledger.deletion import hide, sweep
 from injector.ledger.lookup import COLUMNS, clean, find, job_of, load_job
 from injector.ledger.ports import AuditLine, Chunks, Job, JobState, NewJob, Reject, Totals, Tuning
 from injector.ledger.registry import check_id, same_or_conflict
-from injector.ledger.statements import insert_new
+from injector.ledger.statements import add_new
 from injector.ledger.tables import audit, jobs, rejects
 from injector.ledger.totals import totals
 
@@ -143,7 +143,7 @@ def _register(connection: Connection, *, job: NewJob, act: Act) -> bool:
         "registered_at": act.at,
     }
     del row["group"]
-    if connection.execute(insert_new(connection.dialect.name, jobs), row).rowcount == 0:
+    if not add_new(connection, jobs, row):
         same_or_conflict(load_job(connection, job.id), job)
         return False
     note(connection, act.line(job.id, "registered", "", JobState.RUNNING))

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection, delete, or_, update
 
 from injector.ledger.database import Database
-from injector.ledger.statements import insert_new
+from injector.ledger.statements import add_new
 from injector.ledger.tables import leases
 
 
@@ -27,8 +27,7 @@ class LeaseTable:
 
 def _acquire(connection: Connection, name: str, owner: str, *, now: float, ttl_s: float) -> bool:
     turn = {"owner": owner, "until": now + ttl_s}
-    first = insert_new(connection.dialect.name, leases)
-    if connection.execute(first, turn | {"name": name}).rowcount == 1:
+    if add_new(connection, leases, turn | {"name": name}):
         return True
     free = or_(
         leases.c.owner == owner,

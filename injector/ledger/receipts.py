@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from injector.delivery.ports import Outcome
 from injector.errors import Rejected
@@ -13,7 +13,7 @@ from injector.ledger.joining import empty, join, pack, unpack
 from injector.ledger.lookup import Found, clean, find
 from injector.ledger.ports import Receipt, Reject, Selection
 from injector.ledger.signals import add_counts
-from injector.ledger.statements import insert_new, insert_or_add
+from injector.ledger.statements import add_new, add_up
 from injector.ledger.tables import SHARDS, counters, receipts, rejects
 
 PAGE = 1000
@@ -129,9 +129,8 @@ def _keep(connection: Connection, key: int, receipt: Receipt) -> tuple[Receipt, 
 
 
 def _insert(connection: Connection, key: int, whole: Receipt) -> bool:
-    statement = insert_new(connection.dialect.name, receipts)
-    row = {"job": key, "chunk": whole.chunk, "records": whole.records} | _values(whole)
-    return connection.execute(statement, row).rowcount == 1
+    row = {"job": key, "chunk": whole.chunk, "records": whole.records}
+    return add_new(connection, receipts, row | _values(whole))
 
 
 def _locked(connection: Connection, key: int, receipt: Receipt) -> Receipt | None:
@@ -153,13 +152,13 @@ def _add_to_totals(connection: Connection, key: int, kept: Receipt, whole: Recei
         "existed": whole.existed_mask.bit_count() - kept.existed_mask.bit_count(),
         "rejected": whole.rejected_mask.bit_count() - kept.rejected_mask.bit_count(),
     }
-    connection.execute(insert_or_add(connection.dialect.name, counters), row)
+    add_up(connection, counters, row)
 
 
 def _list_rejects(connection: Connection, key: int, whole: Receipt) -> None:
     if whole.rejects:
         rows = [_reject_row(key, reject) for reject in whole.rejects]
-        connection.execute(insert_new(connection.dialect.name, rejects), rows)
+        connection.execute(insert(rejects), rows)
 
 
 def _reject_row(key: int, reject: Reject) -> dict[str, object]:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 
 from injector.ledger.database import Database
 from injector.ledger.ports import Minute
-from injector.ledger.statements import insert_new
+from injector.ledger.statements import add_new
 from injector.ledger.tables import signals
 
 _AT = (
@@ -71,8 +71,7 @@ def add_counts(
 def _insert(connection: Connection, at: Mapping[str, object], counts: Mapping[str, int]) -> bool:
     """Add the row, unless someone else just did."""
     row = {"queue_group": at["group"], "minute": at["at"], "shard": at["part"]}
-    statement = insert_new(connection.dialect.name, signals)
-    return connection.execute(statement, row | {"counts_json": _text(counts)}).rowcount == 1
+    return add_new(connection, signals, row | {"counts_json": _text(counts)})
 
 
 def _text(counts: Mapping[str, int]) -> str:
