@@ -47,6 +47,15 @@ class RequestTemplate:
         return b"".join((self._parent, _length(sum(map(len, task))), *task))
 
 
+def batch_create_tasks_request(queue: str, requests: Iterable[bytes], request_id: str) -> bytes:
+    """Serialize the google.cloud.tasks.v2.BatchCreateTasksRequest of serialized creates."""
+    parts = [_text(0x0A, queue)]
+    for request in requests:
+        parts += (b"\x12", _length(len(request)), request)
+    parts.append(_text(0x1A, request_id))
+    return b"".join(parts)
+
+
 def task_size(create: Create) -> int:
     """Count the bytes of the task as the service stores it, which is what its limit is about.
 

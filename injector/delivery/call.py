@@ -5,19 +5,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from injector.delivery.ports import Create, Result
+from injector.pacing.signals import Tally
 
 
 @dataclass(slots=True)
 class Call:
     """The creates of one call, all in one queue; `deadline` is in the loop's seconds.
 
-    Not frozen, because it is made for every create, and freezing doubles what that costs; no
-    layer changes it.
+    What happens to it is told to `tally`. Not frozen, because one is made for every create, and
+    freezing doubles what that costs; no layer changes it.
     """
 
     queue: str
     creates: Sequence[Create]
     deadline: float
+    tally: Tally
 
 
 class Sender(Protocol):

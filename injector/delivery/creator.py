@@ -1,56 +1,157 @@
-"""How a chunk's creates leave: through one nest of layers, in a window that stays full."""
+"""How creates leave: in calls, through one nest of layers.
+
+    Retried(Limited(Throttled(Counted(Hedged(CloudTasks)))))
+
+A retry is outermost, so that a call which waits for its next attempt holds no slot. The slot
+comes before everything that judges or measures: the throttle then decides on what is known
+when the call leaves, and neither it nor the hedge's delay nor the latency sees the wait in this
+client. The throttle and the counts stand around the hedge, since a create is one create however
+many copies are sent. A batch takes the same way, without a hedge.
+"""
 
 import asyncio
+import random
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
 
+from injector.clock import Clock, SystemClock
+from injector.delivery.batch import BatchTasks
+from injector.delivery.batched import Batched, Part, by_queue, each_alone
 from injector.delivery.call import Call, Sender
 from injector.delivery.cloud_tasks import CloudTasks
 from injector.delivery.connection import Connection, Line
-from injector.delivery.ports import Create, Result
-from injector.delivery.verdict import LATE
+from injector.delivery.counted import Counted
+from injector.delivery.hedged import Hedged
+from injector.delivery.limited import Limited
+from injector.delivery.ports import NO_TOKEN, Create, Result
+from injector.delivery.retried import Retried
+from injector.delivery.throttled import Throttled
+from injector.delivery.verdict import LATE, OVERLOAD_FAULTS
 from injector.errors import Misused
+from injector.pacing.backoff import Backoff
+from injector.pacing.hedge import Hedging, HedgingSettings
+from injector.pacing.limiter import MAX_CALL_S
+from injector.pacing.signals import Signals, Tally
+from injector.pacing.throttle import GroupThrottle, ThrottleSettings
 
-MAX_CALL_S = 30.0
+TALLIES_KEPT = 1000
+
+Mode = Literal["auto", "single", "batch"]
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How creates are sent. `call_timeout_s` is what one call may take once it is sent."""
+    """How a group's creates are sent; raises Misused for what the service would refuse.
 
+    `call_timeout_s` is what one call may take once it is sent. Mode `auto` sends batches until
+    the service refuses them as such. None for `hedging` or `throttle` switches it off.
+    """
+
+    mode: Mode = "auto"
     call_timeout_s: float = 20.0
+    backoff: Backoff = field(default_factory=Backoff)
+    retry_internal: bool = True
+    throttle: ThrottleSettings | None = field(default_factory=ThrottleSettings)
+    hedging: HedgingSettings | None = None
+    most_batch_bytes: int = 3_500_000
 
     def __post_init__(self) -> None:
-        """Refuse what the service would refuse with every call."""
+        """Refuse values that no call could be sent with."""
         if not 0 < self.call_timeout_s <= MAX_CALL_S:
             raise Misused(
                 f"call timeout {self.call_timeout_s} s: the service takes deadlines of more than"
                 f" 0 and at most {MAX_CALL_S:.0f} s"
             )
+        if self.mode not in ("auto", "single", "batch"):
+            raise Misused(f"mode {self.mode!r}: use auto, single or batch")
+        self.new_hedging()
+
+    def new_hedging(self) -> Hedging | None:
+        """Start hedging with an empty bucket."""
+        if self.hedging is None:
+            return None
+        total = first = self.call_timeout_s
+        return Hedging(self.hedging, first_timeout_s=first, total_timeout_s=total)
+
+    def retried_codes(self) -> frozenset[str]:
+        """Return the codes after which a create is sent again."""
+        own = {NO_TOKEN, "INTERNAL"} if self.retry_internal else {NO_TOKEN}
+        return OVERLOAD_FAULTS | own
 
 
-def make_creator(connection: Connection, delivery: Delivery = Delivery()) -> "WindowedCreator":
-    """Build a creator; it opens the connection with its first create."""
+def make_creator(
+    connection: Connection, delivery: Delivery | None = None, *, clock: Clock | None = None
+) -> "CallingCreator":
+    """Build the creator of a group; it opens the connection with its first create.
 
-    def nest(line: Line) -> Sender:
-        return CloudTasks(line, timeout_s=delivery.call_timeout_s)
+    Each group has its own, because each has its own throttle; they share the process's
+    connection and its slots. `clock` is what the throttle forgets by.
+    """
+    return CallingCreator(connection, delivery or Delivery(), clock or SystemClock())
 
-    return WindowedCreator(connection, nest)
+
+def nest(line: Line, delivery: Delivery, clock: Clock) -> Sender:
+    """Put the layers together, on the loop that they live on."""
+    throttle = GroupThrottle(delivery.throttle) if delivery.throttle else None
+    around = partial(_around, line=line, delivery=delivery, clock=clock, throttle=throttle)
+    single: Sender = CloudTasks(line, timeout_s=delivery.call_timeout_s)
+    if hedging := delivery.new_hedging():
+        single = Hedged(
+            single, hedging=hedging, turns=line.turns, throttled=_rejects(throttle, clock)
+        )
+    if delivery.mode == "single":
+        return around(single)
+    batches = BatchTasks(line, timeout_s=delivery.call_timeout_s, draw=random.random)
+    return Batched(around(batches), around(single), fall_back=delivery.mode == "auto")
 
 
-class WindowedCreator:
-    """Sends a chunk's creates all at once, as far as the line is wide."""
+def _around(
+    sender: Sender, *, line: Line, delivery: Delivery, clock: Clock, throttle: GroupThrottle | None
+) -> Sender:
+    sender = Counted(sender)
+    if throttle:
+        sender = Throttled(sender, throttle=throttle, now=clock.monotonic, draw=random.random)
+    return Retried(
+        Limited(sender, turns=line.turns),
+        backoff=delivery.backoff,
+        codes=delivery.retried_codes(),
+        draw=random.random,
+    )
 
-    def __init__(self, connection: Connection, nest: Callable[[Line], Sender]) -> None:
+
+def _rejects(throttle: GroupThrottle | None, clock: Clock) -> Callable[[str], bool]:
+    def rejects(queue: str) -> bool:
+        return throttle is not None and throttle.rejected_share(queue, now=clock.monotonic()) > 0
+
+    return rejects
+
+
+class CallingCreator:
+    """Creates tasks by calls over the process's connection."""
+
+    def __init__(self, connection: Connection, delivery: Delivery, clock: Clock) -> None:
         self._connection = connection
-        self._nest = nest
+        self._delivery = delivery
+        self._clock = clock
         self._nested: tuple[Line, Sender] | None = None
+        self._tallies: deque[Tally] = deque(maxlen=TALLIES_KEPT)
 
     def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create each task and return the results in the order of `creates`."""
         if not creates:
             return []
         return self._connection.run(lambda line: self._create_all(line, creates, budget_s))
+
+    def drain_signals(self) -> Signals:
+        """Return what ended calls of `create_all` saw; the oldest go when nobody asks."""
+        total = Signals()
+        while self._tallies:
+            drained = self._tallies.popleft().drain()
+            total = total + drained if total.creates else drained
+        return total
 
     def close(self) -> None:
         """Close the connection."""
@@ -59,23 +160,29 @@ class WindowedCreator:
     async def _create_all(
         self, line: Line, creates: Sequence[Create], budget_s: float
     ) -> list[Result]:
+        sender, tally = self._sender(line), Tally()
         deadline = asyncio.get_running_loop().time() + budget_s
         results = [LATE] * len(creates)
-        left = iter(enumerate(creates))
+
+        async def work() -> None:
+            for places, part in parts:
+                call = Call(part[0].queue, part, deadline, tally)
+                for place, result in zip(places, await sender.send(call), strict=True):
+                    results[place] = result
+
+        parts = self._split(creates)
         width = min(len(creates), self._connection.address.width)
-        sender = self._sender(line)
-        await asyncio.gather(*(_drain(left, sender, deadline, results) for _ in range(width)))
+        await asyncio.gather(*(work() for _ in range(width)))
+        self._tallies.append(tally)
         return results
+
+    def _split(self, creates: Sequence[Create]) -> Iterator[Part]:
+        if self._delivery.mode == "single":
+            return each_alone(creates)
+        return by_queue(creates, most_bytes=self._delivery.most_batch_bytes)
 
     def _sender(self, line: Line) -> Sender:
         """Return the line's nest; only the loop's thread comes here."""
         if self._nested is None or self._nested[0] is not line:
-            self._nested = line, self._nest(line)
+            self._nested = line, nest(line, self._delivery, self._clock)
         return self._nested[1]
-
-
-async def _drain(
-    left: Iterator[tuple[int, Create]], sender: Sender, deadline: float, results: list[Result]
-) -> None:
-    for number, create in left:
-        (results[number],) = await sender.send(Call(create.queue, (create,), deadline))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from injector.delivery.ports import Create, Queue, Result
 from injector.delivery.verdict import CREATED, EXISTED, judge
 from injector.errors import NotFound
+from injector.pacing.signals import NOT_ACCEPTED, Signals, Tally
 
 MISSING = "Queue does not exist."
 
@@ -24,13 +25,22 @@ class MemoryQueues:
         self.created: dict[str, Create] = {}
         self.faults_met: Counter[str] = Counter()
         self._faults = list(faults)
+        self._tally = Tally()
         self._lock = threading.Lock()
 
     def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create each task once."""
         del budget_s
         with self._lock:
-            return [self._create(create) for create in creates]
+            results = [self._create(create) for create in creates]
+            for result in results:
+                self._count(result)
+        return results
+
+    def drain_signals(self) -> Signals:
+        """Return how creates ended since the last time."""
+        with self._lock:
+            return self._tally.drain()
 
     def create_injector_tasks(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create injector tasks like any others."""
@@ -63,6 +73,12 @@ class MemoryQueues:
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
+
+    def _count(self, result: Result) -> None:
+        if result.code in NOT_ACCEPTED:
+            self._tally.faulted(result.code)
+        elif result.sent:
+            self._tally.answered()
 
     def _create(self, create: Create) -> Result:
         name = f"{create.queue}/tasks/{create.task_id}"

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from injector.pacing.signals import Signals
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -63,7 +65,13 @@ THROTTLED = "THROTTLED"
 """The code of a create that this process held back, because the service is overloaded."""
 
 OUT_OF_TIME = "OUT_OF_TIME"
-"""The code of a create that was not sent, or whose answer was not awaited: the budget was over."""
+"""The code of a create that was not sent, because the budget was over before its turn."""
+
+NO_TOKEN = "NO_TOKEN"  # noqa: S105
+"""The code of a create that was not sent, because no access token could be had just then."""
+
+OWN_CODES = frozenset({THROTTLED, OUT_OF_TIME, NO_TOKEN})
+"""Codes that say nothing about the service: it was not asked."""
 
 QUEUE_FAULTS = frozenset(
     {
@@ -81,12 +89,17 @@ QUEUE_FAULTS = frozenset(
 class Result:
     """A create's end; `reason` is empty when it was taken.
 
-    `code` is the gRPC status name, or THROTTLED or OUT_OF_TIME where this process decided.
+    `code` is the gRPC status name, or one of OWN_CODES where this process decided.
     """
 
     outcome: Outcome
     code: str = "OK"
     reason: str = ""
+
+    @property
+    def sent(self) -> bool:
+        """Say whether the service was asked."""
+        return self.code not in OWN_CODES
 
     @property
     def queue_at_fault(self) -> bool:
@@ -100,6 +113,13 @@ class Result:
 
 class Creator(Protocol):
     """Creates tasks."""
+
+    def drain_signals(self) -> Signals:
+        """Return what the calls of `create_all` saw that ended since the last time.
+
+        A fan-out that asks right after its own call gets its own signals, and those of other
+        threads that have not asked yet; each is returned once.
+        """
 
     def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create each task and return the results in the order of `creates`.

@@ -1,13 +1,13 @@
 """Queues and injector tasks over the process's line, for the feed and the controller."""
 
 from collections.abc import Sequence
+from math import inf
 
-import grpc
 from google.cloud.tasks_v2 import types
 
 from injector.delivery.cloud_tasks import routing
-from injector.delivery.connection import Connection, Line
-from injector.delivery.ports import Create, Creator, Queue, Result
+from injector.delivery.connection import CallFailed, Connection, Line
+from injector.delivery.ports import OWN_CODES, Create, Creator, Queue, Result
 from injector.delivery.verdict import OVERLOAD_FAULTS, remedy
 from injector.errors import Conflict, InjectorError, Misused, NotFound, Retryable
 
@@ -67,13 +67,15 @@ class CloudTasksAdmin:
     def _ask(self, method: str, request: bytes, about: tuple[str, str]) -> Queue:
         async def work(line: Line) -> bytes:
             try:
-                answer: bytes = await line.method(_SERVICE + method)(
-                    request, timeout=CALL_TIMEOUT_S, metadata=routing(*about)
+                return await line.call(
+                    _SERVICE + method,
+                    request,
+                    about=routing(*about),
+                    deadline=inf,
+                    most_s=CALL_TIMEOUT_S,
                 )
-            except grpc.aio.AioRpcError as error:
-                code, message = error.code().name, error.details() or ""
-                raise _verdict(code, f"{method} {about[1]}: {message}") from error
-            return answer
+            except CallFailed as error:
+                raise _verdict(error.code, f"{method} {about[1]}: {error}") from error
 
         return _as_queue(self._connection.run(work))
 
@@ -94,6 +96,6 @@ def _verdict(code: str, message: str) -> InjectorError:
         return NotFound(f"{message} ({remedy(code)})")
     if code == "ALREADY_EXISTS":
         return Conflict(message)
-    if code in OVERLOAD_FAULTS or code in ("INTERNAL", "UNKNOWN", "CANCELLED"):
+    if code in OVERLOAD_FAULTS | OWN_CODES | {"INTERNAL", "UNKNOWN", "CANCELLED"}:
         return Retryable(f"{message} ({code})")
     return Misused(f"{message} ({remedy(code)})")

@@ -1,0 +1,100 @@
+"""Which calls a chunk's creates become: batches, or each create alone."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+
+from injector.delivery.call import Call, Sender
+from injector.delivery.ports import Create, Result
+
+MOST_CREATES = 100
+UNAVAILABLE = frozenset({"UNIMPLEMENTED", "PERMISSION_DENIED"})
+
+_OVERHEAD = 1024
+_log = logging.getLogger(__name__)
+
+Part = tuple[Sequence[int], Sequence[Create]]
+"""Creates for one call, after their places among all."""
+
+
+def each_alone(creates: Sequence[Create]) -> Iterator[Part]:
+    """Put each create into a call of its own."""
+    for place, create in enumerate(creates):
+        yield (place,), (create,)
+
+
+def by_queue(creates: Sequence[Create], *, most_bytes: int) -> Iterator[Part]:
+    """Put the creates of each queue into as few calls as the service takes.
+
+    A call holds at most 100 creates and, by an estimate that errs high, `most_bytes`; a create
+    that is larger goes alone.
+    """
+    places: dict[str, list[int]] = {}
+    for place, create in enumerate(creates):
+        places.setdefault(create.queue, []).append(place)
+    for of_queue in places.values():
+        yield from _fitting(creates, of_queue, most_bytes)
+
+
+def _fitting(creates: Sequence[Create], places: Sequence[int], most_bytes: int) -> Iterator[Part]:
+    part: list[int] = []
+    left = most_bytes
+    for place in places:
+        size = _size(creates[place])
+        if part and (len(part) == MOST_CREATES or size > left):
+            yield part, [creates[each] for each in part]
+            part, left = [], most_bytes
+        part.append(place)
+        left -= size
+    yield part, [creates[each] for each in part]
+
+
+def _size(create: Create) -> int:
+    """Estimate a serialized create from above; a character takes at most four bytes."""
+    headers = create.headers + create.template.headers
+    texts = len(create.url) + sum(len(name) + len(value) + 3 for name, value in headers)
+    return len(create.body) + 4 * texts + _OVERHEAD
+
+
+class Batched:
+    """Sends calls of several creates as batches, and each create alone where that is better.
+
+    That is where a batch is refused as a whole as invalid, so that one bad record is not the
+    others' fate; and, with `fall_back`, for good once the service has shown that it does not
+    offer batches or not to this caller, which is said once.
+    """
+
+    def __init__(self, batches: Sender, single: Sender, *, fall_back: bool) -> None:
+        self._batches = batches
+        self._single = single
+        self._fall_back = fall_back
+        self._available = True
+
+    async def send(self, call: Call) -> Sequence[Result]:
+        """Send the creates."""
+        if len(call.creates) == 1:
+            return await self._single.send(call)
+        if not self._available:
+            return await self._alone(call)
+        results = await self._batches.send(call)
+        code = results[0].code if len({id(result) for result in results}) == 1 else ""
+        if self._fall_back and code in UNAVAILABLE:
+            self._give_up(code, results[0].reason)
+            return await self._alone(call)
+        return await self._alone(call) if code == "INVALID_ARGUMENT" else results
+
+    async def _alone(self, call: Call) -> Sequence[Result]:
+        queue, deadline, tally = call.queue, call.deadline, call.tally
+        ends = await asyncio.gather(
+            *[self._single.send(Call(queue, (one,), deadline, tally)) for one in call.creates]
+        )
+        return [result for (result,) in ends]
+
+    def _give_up(self, code: str, reason: str) -> None:
+        if self._available:
+            self._available = False
+            _log.warning(
+                "delivery.batch_unavailable code=%s: creating tasks one by one from here on (%s)",
+                code,
+                reason,
+            )

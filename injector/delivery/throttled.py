@@ -1,0 +1,50 @@
+"""Adaptive throttling around calls: held back here when the service refuses too many."""
+
+from collections.abc import Callable, Sequence
+
+from injector.delivery.call import Call, Sender
+from injector.delivery.ports import THROTTLED, Outcome, Result
+from injector.pacing.signals import NOT_ACCEPTED
+from injector.pacing.throttle import GroupThrottle
+
+HELD_BACK = Result(
+    Outcome.NOT_TAKEN, THROTTLED, "held back here, because the service refuses too many creates"
+)
+
+
+class Throttled:
+    """Sends what the throttle admits and tells it how that ended.
+
+    Codes of our own (no token, no time left) say nothing about the service, so it does not
+    hear of them.
+    """
+
+    def __init__(
+        self,
+        inner: Sender,
+        *,
+        throttle: GroupThrottle,
+        now: Callable[[], float],
+        draw: Callable[[], float],
+    ) -> None:
+        self._inner = inner
+        self._throttle = throttle
+        self._now = now
+        self._draw = draw
+
+    async def send(self, call: Call) -> Sequence[Result]:
+        """Send the call, or hold it back."""
+        if not self._throttle.admit(call.queue, now=self._now(), draw=self._draw()):
+            call.tally.rejected(creates=len(call.creates))
+            return [HELD_BACK] * len(call.creates)
+        results = await self._inner.send(call)
+        self._learn(call.queue, results)
+        return results
+
+    def _learn(self, queue: str, results: Sequence[Result]) -> None:
+        faulted = sum(result.code in NOT_ACCEPTED for result in results)
+        answered = sum(result.sent for result in results) - faulted
+        if answered:
+            self._throttle.answered(queue, now=self._now(), calls=answered)
+        if faulted:
+            self._throttle.faulted(queue, now=self._now(), calls=faulted)
