@@ -1,0 +1,300 @@
+"""Topping up the injector queues: the next chunks of the running jobs, evenly on the ramp's curve.
+
+Tasks are created first and noted in the ledger afterwards, so that a crash between the two
+creates the same names again. Slots on the curve are counted, and dealt to the jobs.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Protocol
+
+from injector.control.share import Claim, deal
+from injector.delivery.ports import Create, Outcome, QueueAdmin, Result, TaskTemplate
+from injector.groups import Group
+from injector.injector_task import InjectorTask, create_injector_task
+from injector.ledger.ports import Chunks, Job, Jobs, JobState
+
+BATCH_S = 10.0
+SLACK = 1.2
+SLACK_TASKS = 10
+
+
+class Curve(Protocol):
+    """How many injector tasks are allowed by when, in seconds since the curve began."""
+
+    def total_by(self, t: float) -> float:
+        """Return how many are allowed in the first `t` seconds."""
+
+    def time_of(self, n: float) -> float:
+        """Return the second at which `n` are allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """A curve that began at `origin`, in Unix seconds; `rate` is what it allows now."""
+
+    curve: Curve
+    origin: float
+    rate: float
+
+    def total_by(self, t: float) -> float:
+        """Return how many injector tasks are allowed by Unix second `t`."""
+        return self.curve.total_by(t - self.origin)
+
+    def time_of(self, n: float) -> float:
+        """Return the Unix second at which `n` injector tasks are allowed."""
+        return self.origin + self.curve.time_of(n)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a group is fed: `slots` were dealt in all, the last one due at `until`."""
+
+    until: float = 0.0
+    slots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """How far ahead to feed, and after how long without a receipt to feed again, in seconds."""
+
+    ahead_s: float = 180.0
+    overdue_s: float = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What an injector task requests: the service's own URL, with its own identity."""
+
+    url: str
+    template: TaskTemplate
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What a feed did, in chunks; `fault` says why it stopped early, empty when it did not."""
+
+    mark: Mark
+    fed: int = 0
+    refed: int = 0
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The chunks that a job wants fed, in this order: what was lost before what is new."""
+
+    job: Job
+    ranges: tuple[Chunks, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place on the curve: who has it, and when it is due, in Unix seconds."""
+
+    job: str
+    due: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A job's part of a batch: its chunks in order, and when each is due."""
+
+    job: str
+    ranges: tuple[Chunks, ...]
+    dues: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Feeder:
+    """Feeds groups, at most `batch` tasks or `BATCH_S` of the curve before each note.
+
+    The ledger knows when a note's last task was due, so its tasks must not be far apart.
+    """
+
+    jobs: Jobs
+    queues: QueueAdmin
+    call: Call
+    horizon: Horizon = Horizon()
+    batch: int = 1000
+
+    def top_up(
+        self, group: Group, pace: Pace, mark: Mark, *, now: float, time_left: Callable[[], float]
+    ) -> Fed:
+        """Create what the group will use within the horizon, and note it."""
+        times = due_times(pace, mark, now=now, ahead_s=self.horizon.ahead_s)
+        orders = self._orders(group, limit=len(times), now=now)
+        times = times[: self._room(pace, orders, now=now)]
+        slots = deal_slots(times, orders, rate=pace.rate, first=mark.slots)
+        return self._fill(slots, orders, group, Fed(mark), now=now, time_left=time_left)
+
+    def _orders(self, group: Group, *, limit: int, now: float) -> list[Order]:
+        running = [job for job in self.jobs.active(group.name) if job.state is JobState.RUNNING]
+        return [self._order(job, limit=limit, now=now) for job in running]
+
+    def _order(self, job: Job, *, limit: int, now: float) -> Order:
+        before = max(now - self.horizon.overdue_s, resumed_at(self.jobs, job) + BATCH_S)
+        lost = self.jobs.overdue(job.id, before=before, limit=limit) if limit else ()
+        fresh = Chunks(job.cursor, job.chunks, 0)
+        return Order(job, (*lost, fresh) if job.cursor < job.chunks else tuple(lost))
+
+    def _room(self, pace: Pace, orders: Sequence[Order], *, now: float) -> int:
+        """Count what may be fed, so that queues which stand still do not fill up.
+
+        What is fed and not settled counts against what the horizon will use; what was lost is
+        part of that, and may be fed again.
+        """
+        ahead = pace.total_by(now + self.horizon.ahead_s) - pace.total_by(now)
+        settled = sum(self.jobs.totals(order.job.id).chunks_settled for order in orders)
+        under_way = sum(order.job.cursor for order in orders) - settled
+        lost = sum(_count(chunks for chunks in order.ranges if chunks.feed) for order in orders)
+        return max(0, math.ceil(ahead * SLACK) + SLACK_TASKS - under_way) + lost
+
+    def _fill(  # noqa: PLR0913
+        self,
+        slots: Sequence[Slot],
+        orders: Sequence[Order],
+        group: Group,
+        fed: Fed,
+        *,
+        now: float,
+        time_left: Callable[[], float],
+    ) -> Fed:
+        """Feed batch by batch, in the order of time, until one is not wholly taken."""
+        left = {order.job.id: order.ranges for order in orders}
+        for batch in _batches(slots, self.batch):
+            budget_s = time_left()
+            if budget_s <= 0:
+                return replace(fed, fault="the time for feeding was over")
+            rows = list(_rows(batch, left))
+            creates = [create for row in rows for create in self._creates(row, group)]
+            results = self.queues.create_injector_tasks(creates, budget_s=budget_s)
+            fed = self._note_all(rows, results, fed, now=now)
+            if fed.fault:
+                return fed
+            fed = replace(fed, mark=Mark(batch[-1].due, fed.mark.slots + len(batch)))
+        return fed
+
+    def _creates(self, row: Row, group: Group) -> Iterator[Create]:
+        for task, due in zip(_tasks(row.job, row.ranges), row.dues, strict=True):
+            yield create_injector_task(
+                task,
+                queues=group.injector_queues,
+                schedule_time=due,
+                url=self.call.url,
+                template=self.call.template,
+            )
+
+    def _note_all(
+        self, rows: Sequence[Row], results: Sequence[Result], fed: Fed, *, now: float
+    ) -> Fed:
+        """Note each job's chunks as far as they were taken without a gap."""
+        rest = iter(results)
+        for row in rows:
+            ends = list(islice(rest, len(row.dues)))
+            taken = next((i for i, end in enumerate(ends) if not _taken(end)), len(ends))
+            if taken:
+                fed = self._note(row, taken, fed, now=now)
+            if taken < len(ends) and not fed.fault:
+                fed = replace(fed, fault=ends[taken].reason or ends[taken].code)
+        return fed
+
+    def _note(self, row: Row, taken: int, fed: Fed, *, now: float) -> Fed:
+        ranges, _ = take(row.ranges, taken)
+        lost = [chunks for chunks in ranges if chunks.feed]
+        until = row.dues[taken - 1]
+        refed = self.jobs.refeed(row.job, lost, scheduled_until=until, now=now) if lost else 0
+        fresh = [chunks for chunks in ranges if not chunks.feed]
+        for chunks in fresh:
+            if not self.jobs.advance(row.job, chunks, scheduled_until=until, now=now):
+                fault = f"job {row.job} was fed by someone else meanwhile"
+                return replace(fed, refed=fed.refed + refed, fault=fault)
+        return replace(fed, fed=fed.fed + _count(fresh), refed=fed.refed + refed)
+
+
+def due_times(pace: Pace, mark: Mark, *, now: float, ahead_s: float) -> list[float]:
+    """Return when the next slots within the horizon are due, evenly on the curve.
+
+    They go on where the last feed ended. After a gap they begin now: what was missed is not
+    caught up. So they do when the last feed ended further ahead than any feed goes, which only
+    a clock that was set back since can show.
+    """
+    first = pace.total_by(now)
+    if pace.origin < mark.until <= now + 2 * ahead_s:
+        first = max(first, pace.total_by(mark.until) + 1)
+    count = math.floor(pace.total_by(now + ahead_s) - first) + 1
+    return [pace.time_of(first + number) for number in range(count)]
+
+
+def deal_slots(
+    times: Sequence[float], orders: Sequence[Order], *, rate: float, first: int
+) -> list[Slot]:
+    """Deal the slots to the jobs; empty ones at the end are left to the next feed."""
+    owners = deal([_claim(order, rate) for order in orders], first=first, slots=len(times))
+    while owners and not owners[-1]:
+        owners.pop()
+    return [Slot(job, due) for job, due in zip(owners, times, strict=False)]
+
+
+def resumed_at(jobs: Jobs, job: Job) -> float:
+    """Return when the job was last resumed; 0 if it never was.
+
+    Chunks that were dispatched while it was paused were acknowledged, so all that was due by
+    then and has no receipt is to be fed again without waiting.
+    """
+    changes = (line for line in jobs.audit(job.id) if line.what == "state")
+    return next((line.at for line in changes if line.new == JobState.RUNNING), 0.0)
+
+
+def take(ranges: Sequence[Chunks], count: int) -> tuple[tuple[Chunks, ...], tuple[Chunks, ...]]:
+    """Split the ranges behind the first `count` chunks."""
+    taken: list[Chunks] = []
+    for number, chunks in enumerate(ranges):
+        if count <= 0:
+            return tuple(taken), tuple(ranges[number:])
+        past = min(chunks.past, chunks.first + count)
+        taken.append(replace(chunks, past=past))
+        count -= past - chunks.first
+        if past < chunks.past:
+            return tuple(taken), (replace(chunks, first=past), *ranges[number + 1 :])
+    return tuple(taken), ()
+
+
+def _batches(slots: Sequence[Slot], size: int) -> Iterator[Sequence[Slot]]:
+    start = 0
+    for number, slot in enumerate(slots):
+        if number - start == size or slot.due - slots[start].due > BATCH_S:
+            yield slots[start:number]
+            start = number
+    if start < len(slots):
+        yield slots[start:]
+
+
+def _rows(batch: Sequence[Slot], left: dict[str, tuple[Chunks, ...]]) -> Iterator[Row]:
+    """Gather a batch by job, taking the chunks from what is left."""
+    for job in {slot.job: None for slot in batch if slot.job}:
+        dues = tuple(slot.due for slot in batch if slot.job == job)
+        ranges, left[job] = take(left[job], len(dues))
+        yield Row(job, ranges, dues)
+
+
+def _tasks(job: str, ranges: Sequence[Chunks]) -> Iterator[InjectorTask]:
+    for chunks in ranges:
+        for chunk in range(chunks.first, chunks.past):
+            yield InjectorTask(job, chunk, chunks.generation)
+
+
+def _claim(order: Order, rate: float) -> Claim:
+    job = order.job
+    cap = 1.0 if job.max_rate is None else job.max_rate / rate
+    return Claim(job.id, _count(order.ranges), job.weight, job.priority, cap)
+
+
+def _count(ranges: Iterable[Chunks]) -> int:
+    return sum(chunks.past - chunks.first for chunks in ranges)
+
+
+def _taken(result: Result) -> bool:
+    return result.outcome in (Outcome.CREATED, Outcome.EXISTED)

@@ -1,0 +1,208 @@
+"""One chunk: read its slice, render its records, create what is missing, write the receipt."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from injector.clock import Clock
+from injector.control.stop import stop_for_fault, stop_for_rejects
+from injector.delivery.ports import Create, Creator, Outcome, Result
+from injector.errors import Misused, NotFound, Rejected, Retryable
+from injector.injector_task import InjectorTask
+from injector.ledger.ports import Job, JobState, LedgerPort, Receipt, Reject
+from injector.manifest.record import Record
+from injector.pacing.signals import Signals, Tally
+from injector.staging.chunk import CHUNK_RECORDS, Bad, Chunk
+
+RETRY_AFTER_S = 5.0
+
+
+class Verdict(StrEnum):
+    """What became of an injector task that needs no further delivery.
+
+    settled: every record has an outcome, and the receipt is durable. parked: the job is
+    paused; its feed sends the chunk again once it runs. dropped: the job has ended.
+    """
+
+    SETTLED = "settled"
+    PARKED = "parked"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a fan-out ended. `receipt` is None when nothing of the chunk is settled."""
+
+    verdict: Verdict
+    receipt: Receipt | None = None
+    reason: str = ""
+
+
+class Renderer(Protocol):
+    """Makes a record's create request."""
+
+    def create(self, record: Record, *, now: float) -> Create:
+        """Return the create; raise Rejected when the record cannot become a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJob:
+    """A job ready to be fanned out; `rejected_limit` is how many rejects it may have."""
+
+    read: Callable[[int], Chunk]
+    renderer: Renderer
+    creator: Creator
+    rejected_limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a chunk still needs: a create for each of `positions`, and rejects to note."""
+
+    positions: tuple[int, ...]
+    creates: tuple[Create, ...]
+    rejects: tuple[Reject, ...]
+
+
+def fan_out(
+    task: InjectorTask,
+    *,
+    ledger: LedgerPort,
+    open_job: Callable[[Job], OpenJob],
+    clock: Clock,
+    time_left: Callable[[], float],
+) -> Answer:
+    """Settle the chunk's records; those that have an outcome already are left alone.
+
+    Raises Rejected for a task that names no chunk that can be read, and Retryable while a
+    record is not settled within the time; what is settled by then is kept.
+    """
+    job = _job_of(task, ledger)
+    kept = ledger.receipts.load(job.id, task.chunk)
+    if kept and kept.settled:
+        return Answer(Verdict.SETTLED, kept)
+    if job.state is not JobState.RUNNING:
+        return _unwanted(job, kept)
+    opened, chunk = _open(job, task, ledger=ledger, open_job=open_job, now=clock.now())
+    plan = plan_chunk(chunk, kept.settled_mask if kept else 0, opened.renderer, now=clock.now())
+    began = clock.monotonic()
+    results = opened.creator.create_all(plan.creates, budget_s=time_left())
+    seen = _seen(opened.creator, results, seconds=clock.monotonic() - began)
+    receipt = receipt_of(task, plan, chunk, results)
+    merged = ledger.receipts.merge(receipt, now=clock.now(), counts=seen.to_counts())
+    if receipt.rejected_mask:
+        stop_for_rejects(ledger.jobs, job, limit=opened.rejected_limit, now=clock.now())
+    if fault := next((result.reason for result in results if result.queue_at_fault), ""):
+        stop_for_fault(ledger.jobs, job, fault, now=clock.now())
+        return Answer(Verdict.PARKED, merged, fault)
+    return _settled(merged, results)
+
+
+def _job_of(task: InjectorTask, ledger: LedgerPort) -> Job:
+    try:
+        job = ledger.jobs.get(task.job)
+    except NotFound as error:
+        raise Rejected(f"there is no job {task.job}") from error
+    if task.chunk >= job.chunks:
+        raise Rejected(f"job {job.id} has no chunk {task.chunk}: it has {job.chunks}")
+    return job
+
+
+def _unwanted(job: Job, kept: Receipt | None) -> Answer:
+    """Acknowledge the chunk of a job that does not run.
+
+    Handing it back would make the queue slow down for the group's other jobs.
+    """
+    parked = job.state is JobState.PAUSED
+    verdict = Verdict.PARKED if parked else Verdict.DROPPED
+    return Answer(verdict, kept, f"job {job.id} is {job.state}")
+
+
+def _open(
+    job: Job,
+    task: InjectorTask,
+    *,
+    ledger: LedgerPort,
+    open_job: Callable[[Job], OpenJob],
+    now: float,
+) -> tuple[OpenJob, Chunk]:
+    """Read the chunk; one that cannot be read stops its job, for the next would be no better."""
+    try:
+        opened = open_job(job)
+        chunk = opened.read(task.chunk)
+        _check_size(len(chunk.records))
+    except (Misused, Rejected) as error:
+        stop_for_fault(ledger.jobs, job, f"chunk {task.chunk}: {error}", now=now)
+        raise Rejected(f"chunk {task.chunk} of job {job.id} cannot be read: {error}") from error
+    return opened, chunk
+
+
+def _check_size(records: int) -> None:
+    if not 0 < records <= CHUNK_RECORDS:
+        raise Rejected(f"it has {records} records; a chunk has 1 to {CHUNK_RECORDS}")
+
+
+def plan_chunk(chunk: Chunk, settled_mask: int, renderer: Renderer, *, now: float) -> Plan:
+    """Render each record that has no outcome yet."""
+    positions, creates, rejects = [], [], []
+    for position, record in enumerate(chunk.records):
+        if settled_mask >> position & 1:
+            continue
+        try:
+            creates.append(_create_of(record, renderer, now=now))
+            positions.append(position)
+        except Rejected as error:
+            rejects.append(_reject(position, record, str(error)))
+    return Plan(tuple(positions), tuple(creates), tuple(rejects))
+
+
+def _create_of(record: Record | Bad, renderer: Renderer, *, now: float) -> Create:
+    if isinstance(record, Bad):
+        raise Rejected(record.reason)
+    return renderer.create(record, now=now)
+
+
+def receipt_of(task: InjectorTask, plan: Plan, chunk: Chunk, results: Sequence[Result]) -> Receipt:
+    """Write down which records are settled now."""
+    masks = dict.fromkeys(Outcome, 0)
+    rejects = list(plan.rejects)
+    for position, result in zip(plan.positions, results, strict=True):
+        masks[result.outcome] |= 1 << position
+        if result.outcome is Outcome.REJECTED:
+            record = chunk.records[position]
+            rejects.append(_reject(position, record, result.reason))
+    return Receipt(
+        job=task.job,
+        chunk=task.chunk,
+        records=len(chunk.records),
+        created_mask=masks[Outcome.CREATED],
+        existed_mask=masks[Outcome.EXISTED],
+        rejected_mask=sum(1 << reject.position for reject in rejects),
+        rejects=tuple(rejects),
+    )
+
+
+def _reject(position: int, record: Record | Bad, reason: str) -> Reject:
+    file = record.file if isinstance(record, Bad) else ""
+    return Reject(position, record.ordinal, record.line, reason, file)
+
+
+def _seen(creator: Creator, results: Sequence[Result], *, seconds: float) -> Signals:
+    """Gather what the service showed; a chunk that had nothing to create shows nothing."""
+    tally = Tally()
+    if results:
+        deferred = any(result.outcome is Outcome.NOT_TAKEN for result in results)
+        tally.fanned_out(seconds, deferred=deferred)
+    return creator.drain_signals() + tally.drain()
+
+
+def _settled(receipt: Receipt, results: Sequence[Result]) -> Answer:
+    if receipt.settled:
+        return Answer(Verdict.SETTLED, receipt)
+    codes = sorted({result.code for result in results if result.outcome is Outcome.NOT_TAKEN})
+    raise Retryable(
+        f"{receipt.open_mask.bit_count()} of {receipt.records} records are not taken yet: "
+        f"{', '.join(codes)}",
+        retry_after_s=RETRY_AFTER_S,
+    )
