@@ -1,0 +1,133 @@
+"""The service, as the command line talks to it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+import requests
+import tenacity
+
+from injector.clock import Clock, SystemClock
+from injector.errors import Conflict, InjectorError, Misused, NotFound, Refused, Retryable
+
+Json = dict[str, object]
+
+ATTEMPTS = 5
+TIMEOUT_S = 30.0
+PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The service at a base URL; a token, if given, shows who asks.
+
+    Retries what was not taken, five times in all with growing, jittered waits. All its calls
+    may be repeated, since a job is registered once however often it is sent.
+    """
+
+    url: str
+    token: str = ""
+    clock: Clock = field(default_factory=SystemClock)
+
+    def register(self, manifest: Json, staged: Json) -> tuple[Json, bool]:
+        """Register the job; return it, and whether it is new."""
+        answer = self._ask("POST", "/jobs", json={"manifest": manifest, "staged": staged})
+        return _object(answer), answer.status_code == requests.codes.created
+
+    def job(self, job: str) -> Json:
+        """Return the job; raises NotFound."""
+        return _object(self._ask("GET", f"/jobs/{job}"))
+
+    def jobs(self, state: str = "") -> Iterator[Json]:
+        """Yield the jobs, page by page."""
+        return self._pages("/jobs", "jobs", {"state": state} if state else {})
+
+    def rejects(self, job: str) -> Iterator[Json]:
+        """Yield the records of a job that were refused for good, page by page."""
+        return self._pages(f"/jobs/{job}/rejects", "rejects", {})
+
+    def group(self, name: str) -> Json:
+        """Return the group; raises NotFound."""
+        return _object(self._ask("GET", f"/groups/{name}"))
+
+    def _pages(self, path: str, key: str, query: Mapping[str, str]) -> Iterator[Json]:
+        after: object = None
+        while True:
+            page = {**query, "limit": str(PAGE)} | ({} if after is None else {"after": str(after)})
+            answer = _object(self._ask("GET", path, params=page))
+            yield from cast("list[Json]", answer[key])
+            after = answer.get("next")
+            if after is None:
+                return
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Json | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> requests.Response:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(Retryable),
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            wait=tenacity.wait_exponential_jitter(initial=0.5, max=8),
+            sleep=self.clock.sleep,
+            reraise=True,
+        )
+        return retrying(self._once, method, path, json, params)
+
+    def _once(
+        self, method: str, path: str, json: Json | None, params: Mapping[str, str] | None
+    ) -> requests.Response:
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        try:
+            answer = requests.request(
+                method,
+                self.url + path,
+                json=json,
+                params=params,
+                headers=headers,
+                timeout=TIMEOUT_S,
+                allow_redirects=False,
+            )
+        except requests.exceptions.InvalidURL as error:
+            raise Misused(f"{self.url} is not a service's URL: {error}") from error
+        except requests.RequestException as error:
+            raise Retryable(f"the service at {self.url} cannot be reached; is it up?") from error
+        if not answer.ok or answer.is_redirect:
+            raise _verdict(answer, self.url)
+        return answer
+
+
+def _verdict(answer: requests.Response, url: str) -> InjectorError:
+    """Turn an error's status into the product's own verdict."""
+    status, detail = answer.status_code, _detail(answer)
+    if status in {401, 403}:
+        return Refused(f"the service at {url} does not let you in: {detail}; set INJECTOR_TOKEN")
+    if status == 429 or status >= 500:
+        return Retryable(f"the service at {url} answered {status}: {detail}")
+    if status < 400:
+        return Misused(f"{url} answered {status}; it does not seem to be an injector service")
+    kinds: dict[int, type[Misused]] = {404: NotFound, 409: Conflict}
+    return kinds.get(status, Misused)(detail)
+
+
+def _detail(answer: requests.Response) -> str:
+    """Return the detail of a problem document (RFC 9457), or the status line's words."""
+    try:
+        found = answer.json()
+    except ValueError:
+        return answer.reason or str(answer.status_code)
+    detail = found.get("detail") or found.get("title") if isinstance(found, dict) else None
+    return str(detail or answer.reason)
+
+
+def _object(answer: requests.Response) -> Json:
+    try:
+        found = answer.json()
+    except ValueError as error:
+        raise Misused(f"{answer.url} did not answer in JSON; is it an injector service?") from error
+    if not isinstance(found, dict):
+        raise Misused(f"{answer.url} did not answer as an injector service does")
+    return found

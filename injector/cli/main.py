@@ -1,0 +1,127 @@
+"""The command `injector`: finds a subcommand, runs it, and turns its end into an exit code."""
+
+import importlib
+import signal
+import sys
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from types import FrameType
+
+import click
+
+from injector.errors import InjectorError, Misused
+
+COMMANDS: Mapping[str, str] = {
+    "plan": "Show what a job would take, and create nothing.",
+    "submit": "Stage the records and register the job with the service.",
+    "status": "Show where a job is.",
+    "watch": "Follow a job with live bars until it ends.",
+    "jobs": "List the jobs.",
+    "report": "Account for every record of a job.",
+    "schema": "Print the manifest's JSON Schema for editors.",
+    "serve": "Run the service under gunicorn.",
+    "emulator": "Run a local Cloud Tasks.",
+    "up": "Run emulator, service, ticks and a target on this machine.",
+}
+FAILED, WRONG_USE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+
+class Lazy(click.Group):
+    """A group that imports a subcommand only when it runs, so that --help is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
+        """Name the subcommands in the order in which one needs them."""
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002  (click's signature)
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import the subcommand's module."""
+        if cmd_name not in COMMANDS:
+            return None
+        found = importlib.import_module(f"injector.cli.{cmd_name}").command
+        return found if isinstance(found, click.Command) else None
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002  (click's signature)
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """List the subcommands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand, or say which one is nearest."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise click.UsageError(_unknown(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="cloud-tasks-injector", prog_name="injector")
+def cli() -> None:
+    """Turn each record of a file into one Cloud Tasks task, exactly once, at a safe rate.
+
+    Example: injector plan welcome.yaml
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and leave with its exit code: 0 done, 1 failed, 2 wrong use or input."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    signal.signal(signal.SIGTERM, _leave)
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code; no traceback is ever shown."""
+    try:
+        code = cli.main(arguments, prog_name="injector", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return WRONG_USE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("injector: interrupted", err=True)
+        return INTERRUPTED
+    except InjectorError as error:
+        click.echo(f"injector: {error}", err=True)
+        return WRONG_USE if isinstance(error, Misused) else FAILED
+    except BrokenPipeError:
+        return _closed_pipe()
+    except Exception as error:  # noqa: BLE001  (the last line of defence)
+        click.echo(f"injector: {_fault(error)}", err=True)
+        return FAILED
+    return code if isinstance(code, int) else 0
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _closed_pipe() -> int:
+    """End quietly when whoever reads the output, such as head, has gone."""
+    sys.stdout = None  # else Python complains when it flushes it
+    return FAILED
+
+
+def _unknown(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  (only a mistake needs it)
+
+    near = get_close_matches(name, COMMANDS, n=1)
+    remedy = f"did you mean {near[0]!r}?" if near else "see injector --help"
+    return f"no command {name!r}; {remedy}"
+
+
+def _fault(error: Exception) -> str:
+    """Say in one line what went wrong inside, and where, for a report."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""
+    return f"a fault of injector itself, please report it: {type(error).__name__}: {error}{where}"

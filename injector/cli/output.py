@@ -1,0 +1,83 @@
+"""How results are shown: tables and colour for a person, plain lines or JSON for a program."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+_WIDE = 10_000
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return the console: coloured on a terminal, save under NO_COLOR; else plain, unwrapped."""
+    stream = sys.stderr if stderr else sys.stdout
+    if stream.isatty():
+        return Console(stderr=stderr, highlight=False)
+    return Console(stderr=stderr, highlight=False, width=_WIDE, color_system=None)
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def print_lines(values: Iterable[object]) -> None:
+    """Print a JSON document in each line."""
+    for value in values:
+        click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def print_pairs(pairs: Mapping[str, str]) -> None:
+    """Print names with their values, in two columns."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in pairs.items():
+        table.add_row(name, value)
+    console().print(table)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+    """Print rows under headings; a heading that begins with > is that of numbers."""
+    table = Table(box=None, title=title or None, title_justify="left", pad_edge=False)
+    for heading in headings:
+        table.add_column(
+            heading.removeprefix(">"), justify="right" if heading.startswith(">") else "left"
+        )
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
+def count(number: object) -> str:
+    """Write a count with thousands apart."""
+    return f"{number:,}" if isinstance(number, int) else "-"
+
+
+def rate(number: object) -> str:
+    """Write a rate."""
+    if not isinstance(number, int | float):
+        return "-"
+    return f"{number:,.0f}" if number >= 1000 else f"{number:g}"
+
+
+def span(seconds: object) -> str:
+    """Write a length of time, to two units."""
+    if not isinstance(seconds, int | float):
+        return "-"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def moment(seconds: object) -> str:
+    """Write an instant in UTC."""
+    if not isinstance(seconds, int | float):
+        return "-"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
