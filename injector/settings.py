@@ -141,6 +141,13 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("CLOUDTASKS_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST"),
         description="HOST:PORT, such as 127.0.0.1:8123",
     )
+    store_url: str = Field(
+        ".injector/chunks",
+        description="where chunks are kept: a folder, or a URL such as gs://BUCKET/chunks",
+    )
+    token: str = Field(
+        "", repr=False, description="what gcloud auth print-identity-token prints, to call with"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="DEBUG, INFO, WARNING or ERROR"
     )
