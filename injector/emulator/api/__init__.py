@@ -1,0 +1,1 @@
+"""What callers can ask for: a function of bytes for each method."""

@@ -1,0 +1,83 @@
+"""The table of methods: a full name, the request's class, and the function that answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from injector.emulator.api import (
+    batches,
+    long_running,
+    messages,
+    places,
+    policies,
+    queues,
+    tasks,
+)
+from injector.emulator.api.refusals import invalid
+from injector.emulator.api.service import Service
+
+TASKS = "/google.cloud.tasks.v2.CloudTasks/"
+_OPERATIONS = "/google.longrunning.Operations/"
+_LOCATIONS = "/google.cloud.location.Locations/"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method: how its request is read, and what answers it."""
+
+    request: type[messages.Message]
+    answer: Callable[..., bytes | messages.Message]
+
+    def __call__(self, service: Service, request: bytes) -> bytes:
+        """Answer a serialized request, serialized; raises RpcError."""
+        try:
+            message = self.request.FromString(request)
+        except messages.DecodeError as error:
+            raise invalid("The request cannot be parsed.") from error
+        answer = self.answer(service, message)
+        return answer if isinstance(answer, bytes) else answer.SerializeToString()
+
+
+METHODS: dict[str, Method] = {
+    TASKS + "ListQueues": Method(messages.ListQueuesRequest, queues.list_queues),
+    TASKS + "GetQueue": Method(messages.GetQueueRequest, queues.get_queue),
+    TASKS + "CreateQueue": Method(messages.CreateQueueRequest, queues.create_queue),
+    TASKS + "UpdateQueue": Method(messages.UpdateQueueRequest, queues.update_queue),
+    TASKS + "DeleteQueue": Method(messages.DeleteQueueRequest, queues.delete_queue),
+    TASKS + "PurgeQueue": Method(messages.PurgeQueueRequest, queues.purge_queue),
+    TASKS + "PauseQueue": Method(messages.PauseQueueRequest, queues.pause_queue),
+    TASKS + "ResumeQueue": Method(messages.ResumeQueueRequest, queues.resume_queue),
+    TASKS + "GetIamPolicy": Method(messages.GetIamPolicyRequest, policies.get_iam_policy),
+    TASKS + "SetIamPolicy": Method(messages.SetIamPolicyRequest, policies.set_iam_policy),
+    TASKS + "TestIamPermissions": Method(
+        messages.TestIamPermissionsRequest, policies.test_iam_permissions
+    ),
+    TASKS + "ListTasks": Method(messages.ListTasksRequest, tasks.list_tasks),
+    TASKS + "GetTask": Method(messages.GetTaskRequest, tasks.get_task),
+    TASKS + "CreateTask": Method(messages.CreateTaskRequest, tasks.create_task),
+    TASKS + "DeleteTask": Method(messages.DeleteTaskRequest, tasks.delete_task),
+    TASKS + "RunTask": Method(messages.RunTaskRequest, tasks.run_task),
+    TASKS + "BatchCreateTasks": Method(
+        messages.BatchCreateTasksRequest, batches.batch_create_tasks
+    ),
+    TASKS + "BatchDeleteTasks": Method(
+        messages.BatchDeleteTasksRequest, batches.batch_delete_tasks
+    ),
+    TASKS + "GetCmekConfig": Method(messages.GetCmekConfigRequest, places.get_cmek_config),
+    TASKS + "UpdateCmekConfig": Method(messages.UpdateCmekConfigRequest, places.update_cmek_config),
+    _OPERATIONS + "ListOperations": Method(
+        messages.ListOperationsRequest, long_running.list_operations
+    ),
+    _OPERATIONS + "GetOperation": Method(messages.GetOperationRequest, long_running.get_operation),
+    _OPERATIONS + "WaitOperation": Method(
+        messages.WaitOperationRequest, long_running.wait_operation
+    ),
+    _OPERATIONS + "CancelOperation": Method(
+        messages.CancelOperationRequest, long_running.cancel_operation
+    ),
+    _OPERATIONS + "DeleteOperation": Method(
+        messages.DeleteOperationRequest, long_running.delete_operation
+    ),
+    _LOCATIONS + "ListLocations": Method(messages.ListLocationsRequest, places.list_locations),
+    _LOCATIONS + "GetLocation": Method(messages.GetLocationRequest, places.get_location),
+}
+"""Everything that google-cloud-tasks 2.26 calls, and the rest of long-running operations."""

@@ -1,0 +1,117 @@
+"""The methods on tasks."""
+
+from itertools import islice
+
+from injector.emulator.api import instants, messages, pages, paths, task_form, views
+from injector.emulator.api.refusals import (
+    bad_task_id,
+    bad_task_name,
+    not_found,
+    other_queue,
+    task_exists,
+    task_name_reserved,
+)
+from injector.emulator.api.service import Service
+from injector.emulator.state.queue import Queue
+from injector.emulator.state.task import Task
+
+_LARGEST_PAGE = 1000
+_VIEW = {messages.BASIC: b"\x58\x01", messages.FULL: b"\x58\x02"}
+"""The field `view`, serialized: appended to a stored form, it makes an answer of it."""
+
+
+def create_task(service: Service, request: messages.CreateTaskRequest) -> bytes:
+    """Put a task into a queue."""
+    view = views.check(request.response_view)
+    queue = service.queue_for_tasks(request.parent)
+    return put(service, queue, request.task, view)
+
+
+def put(service: Service, queue: Queue, message: messages.Task, view: int) -> bytes:
+    """Check, complete and store a task; return it serialized in the view that was asked for."""
+    now = service.now()
+    generated = not message.name
+    task_id = service.make_id(queue) if generated else _claim(queue, message.name, now=now)
+    to_app_engine = task_form.complete(message, service.configs[queue.name])
+    _check_accounts(service, message)
+    message.name = queue.prefix + task_id
+    message.create_time.seconds = int(now)
+    due = task_form.schedule_time(message, now=now)
+    instants.write(message.schedule_time, due)
+    task = Task(task_id, b"", due, now)
+    task.generated, task.to_app_engine = generated, to_app_engine
+    task.retry = task_form.retry_of(message)
+    task.form = message.SerializeToString()
+    task_form.check_size(task.form, message, limit=service.rules.max_task_bytes)
+    if service.registry.add(queue, task):
+        service.wake()
+    return _answer(task.form, message, view)
+
+
+def get_task(service: Service, request: messages.GetTaskRequest) -> messages.Task:
+    """Return a task."""
+    view = views.check(request.response_view)
+    return views.render(service.task(request.name)[1], view)
+
+
+def list_tasks(service: Service, request: messages.ListTasksRequest) -> messages.ListTasksResponse:
+    """Return a page of a queue's tasks, in the order of their creation."""
+    view = views.check(request.response_view)
+    queue = service.queue(request.parent)
+    scope = f"tasks/{request.parent}"
+    now = service.now()
+    after = int(pages.read(request.page_token, scope=scope, now=now) or -1)
+    size = pages.size(request.page_size, _LARGEST_PAGE)
+    found = list(islice(queue.tasks_after(after), size + 1))
+    response = messages.ListTasksResponse()
+    response.tasks.extend(views.render(task, view) for task in found[:size])
+    if len(found) > size:
+        response.next_page_token = pages.write(str(found[size - 1].seq), scope=scope, now=now)
+    return response
+
+
+def delete_task(service: Service, request: messages.DeleteTaskRequest) -> messages.Empty:
+    """Delete a task, also one that is being attempted."""
+    queue, task = service.task(request.name)
+    service.registry.remove(queue, task, reason="deleted", now=service.now())
+    return messages.Empty()
+
+
+def run_task(service: Service, request: messages.RunTaskRequest) -> messages.Task:
+    """Dispatch a task now, whatever its schedule and the queue's state and limits."""
+    view = views.check(request.response_view)
+    queue, task = service.task(request.name)
+    service.start(queue, service.registry.force(queue, task, now=service.now()))
+    return views.render(task, view)
+
+
+def _claim(queue: Queue, name: str, *, now: float) -> str:
+    """Return the id in a name that the caller chose; raises RpcError unless it is free."""
+    if not name.startswith(queue.prefix):
+        raise other_queue(queue.name, paths.split_task(name)[0])
+    task_id = name[len(queue.prefix) :]
+    if not paths.is_task_id(task_id):
+        raise bad_task_name() if "/" in task_id else bad_task_id(task_id)
+    if queue.names.is_taken(task_id, now=now):
+        reserved = queue.names.was_there(task_id, now=now)
+        raise task_name_reserved() if reserved else task_exists()
+    return task_id
+
+
+def _check_accounts(service: Service, message: messages.Task) -> None:
+    """Check that the task's service account exists, as production does, if any are known."""
+    known = service.rules.service_accounts
+    if not known:
+        return
+    request = message.http_request
+    kind = request.WhichOneof("authorization_header")
+    token = request.oidc_token if kind == "oidc_token" else request.oauth_token
+    if kind is not None and token.service_account_email not in known:
+        raise not_found()
+
+
+def _answer(form: bytes, message: messages.Task, view: int) -> bytes:
+    if view == messages.BASIC:
+        views.drop_body(message)
+        form = message.SerializeToString()
+    return form + _VIEW[view]
