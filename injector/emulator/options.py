@@ -1,0 +1,47 @@
+"""What an emulator is started with."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from injector.emulator.api.service import Rules
+from injector.emulator.state.dynamics import PRESETS, Dynamics
+from injector.emulator.state.registry import Windows
+from injector.errors import Misused
+
+DEFAULT_PORT = 8123
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """An emulator's settings.
+
+    `port` is gRPC's, `control_port` that of HTTP: control, REST, metrics and status; 0 takes a
+    free one, and None for the latter none. `app_engine` is the base URL that stands for every
+    App Engine app. `queues` are made at the start: full names, each with its settings after an
+    `=` if it has any; `queues_file` is a YAML list of the same. `speed` and `origin` set the
+    clock; `frozen` starts it standing. `state_file` keeps the state across restarts.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    control_port: int | None = None
+    transport: str = "asyncio"
+    app_engine: str = ""
+    queues: tuple[str, ...] = ()
+    queues_file: Path | None = None
+    speed: float = 1.0
+    origin: float | None = None
+    frozen: bool = False
+    dynamics: Dynamics = PRESETS["gentle"]
+    windows: Windows = field(default_factory=Windows)
+    rules: Rules = field(default_factory=Rules)
+    state_file: Path | None = None
+    seed: int = 0
+    issuer: str = "http://127.0.0.1:8124"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if self.speed <= 0:
+            raise Misused(f"speed {self.speed}: needs a number above 0")
+        if self.app_engine and not self.app_engine.startswith(("http://", "https://")):
+            raise Misused(f"App Engine at {self.app_engine!r}: needs http://HOST:PORT")
