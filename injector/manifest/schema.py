@@ -173,7 +173,7 @@ class Manifest(Strict):
     group: Text
     records: Text
     format: Annotated[Text, choice(*FORMATS)] | None = None
-    encoding: Annotated[Text, AfterValidator(_codec)] | None = None
+    encoding: Annotated[Text, AfterValidator(_codec)] = "utf-8"
     types: dict[str, Annotated[Text, choice(*COLUMN_TYPES)]] = {}
     identity: Annotated[
         Annotated[Text, choice("index", "content"), Tag("<text>")]
