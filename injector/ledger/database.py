@@ -71,6 +71,17 @@ class Database:
         engine = self._engines.get(os.getpid())
         if engine is not None:
             return engine
+        engine = self._prepared()
+        kept = self._engines.setdefault(os.getpid(), engine)
+        if kept is not engine:
+            engine.dispose()
+        return kept
+
+    def _prepared(self) -> Engine:
         engine = make_engine(self.url, wait_s=self._patience_s / 4, connections=self._connections)
-        prepare(engine)
-        return self._engines.setdefault(os.getpid(), engine)
+        try:
+            prepare(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+        return engine
