@@ -1,5 +1,21 @@
 """From a source of records to chunks that can be read one by one."""
 
 from injector.staging.chunk import Bad, Chunk
+from injector.staging.meter import Progress
+from injector.staging.reader import ChunkReader, read_staged
+from injector.staging.seal import Staged
+from injector.staging.source import Limits, Source, source_of
+from injector.staging.stage import stage
 
-__all__ = ["Bad", "Chunk"]
+__all__ = [
+    "Bad",
+    "Chunk",
+    "ChunkReader",
+    "Limits",
+    "Progress",
+    "Source",
+    "Staged",
+    "read_staged",
+    "source_of",
+    "stage",
+]

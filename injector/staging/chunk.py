@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from injector.manifest.record import Record
 
-CHUNK_RECORDS = 100
-
 
 @dataclass(frozen=True, slots=True)
 class Bad:

@@ -1,0 +1,67 @@
+"""One try at staging a job: a folder of its own, which counts for nothing until it is sealed.
+
+So a staging that is killed, or that meets a fault, can never be taken for a whole one, and a
+job that runs keeps its chunks while the same id is staged again with other content.
+"""
+
+import fcntl
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from injector.staging.files import is_local
+from injector.staging.folder import Folder
+from injector.staging.seal import SEAL
+
+ABANDONED_AFTER_S = 24 * 3600.0
+_LOCK = ".lock"
+
+
+@contextmanager
+def attempt(job: Folder, *, now: float) -> Iterator[Folder]:
+    """Give a new folder, and remove it again if the staging in it fails."""
+    sweep(job, now=now)
+    folder = job / f"{int(now):012d}-{secrets.token_hex(4)}"
+    with _locked(folder):
+        try:
+            yield folder
+        except BaseException:
+            folder.remove()
+            raise
+
+
+def sweep(job: Folder, *, now: float) -> None:
+    """Remove what attempts that were cut off have left."""
+    for name in job.names():
+        folder = job / name
+        if not folder.has(SEAL) and _is_abandoned(folder, began=name.partition("-")[0], now=now):
+            folder.remove()
+
+
+@contextmanager
+def _locked(folder: Folder) -> Iterator[None]:
+    """Hold a lock while this process lives; a bucket has none."""
+    if not is_local(folder.fs):
+        yield
+        return
+    with folder.create(_LOCK) as lock:
+        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+        yield
+    Path(folder.path, _LOCK).unlink(missing_ok=True)
+
+
+def _is_abandoned(folder: Folder, *, began: str, now: float) -> bool:
+    """Tell by the lock whether an attempt is over; without one, by a day having passed."""
+    if is_local(folder.fs) and folder.has(_LOCK):
+        with Path(folder.path, _LOCK).open("rb") as lock:
+            return _is_free(lock.fileno())
+    return began.isdecimal() and now - int(began) > ABANDONED_AFTER_S
+
+
+def _is_free(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,156 @@
+"""Find the files that a location names, and read them block by block."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from fsspec import AbstractFileSystem
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+
+from injector.errors import InjectorError, Misused, NotFound, Retryable
+
+STDIN = "-"
+_VERSIONS = ("generation", "etag", "ETag", "md5Hash", "mtime", "LastModified", "created")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The size of a file, and the storage's own mark of its version.
+
+    The mark is a generation, an ETag, or the time of the last change.
+    """
+
+    size: int
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the source, and what to call it.
+
+    `size`, in bytes, is None where it cannot be known beforehand. `fs` is None for standard
+    input, which can be read only once and from its beginning.
+    """
+
+    name: str
+    size: int | None = None
+    fs: AbstractFileSystem | None = None
+    path: str = ""
+
+    def open(self) -> BinaryIO:
+        """Open the file for reading."""
+        if self.fs is None:
+            return sys.stdin.buffer
+        with speaking_of(self.name):
+            stream: BinaryIO = self.fs.open(self.path, "rb")
+        return stream
+
+    def read(self, start: int, end: int) -> bytes:
+        """Return the bytes from `start` to before `end`, or fewer where the file ends."""
+        with speaking_of(self.name):
+            content: bytes = self._storage.cat_file(self.path, start=start, end=end)
+        return content
+
+    def version(self) -> Version:
+        """Return the file's version as it is now."""
+        with speaking_of(self.name):
+            info = self._storage.info(self.path)
+        marks = (f"{key} {info[key]}" for key in _VERSIONS if info.get(key) is not None)
+        return Version(info["size"], next(marks, ""))
+
+    @property
+    def url(self) -> str:
+        """Where the file is, as another process finds it too."""
+        return str(self._storage.unstrip_protocol(self.path))
+
+    @property
+    def _storage(self) -> AbstractFileSystem:
+        if self.fs is None:
+            raise Misused(f"{self.name}: can be read only once")
+        return self.fs
+
+
+def find_files(location: str) -> list[File]:
+    """Return the files of a path, a glob (sorted) or a URL. Raises NotFound if there are none."""
+    if location == STDIN:
+        return [File("standard input")]
+    with speaking_of(location):
+        fs, path = filesystem_of(location)
+        if not any(mark in path for mark in "*?[") or fs.exists(path):
+            return [_file(location, fs, fs.info(path))]
+        found = fs.glob(path, detail=True)
+        infos = [found[key] for key in sorted(found) if found[key]["type"] != "directory"]
+        files = [_file(_name(info["name"], location, fs), fs, info) for info in infos]
+    if not files:
+        raise NotFound(f"{location}: matches no file")
+    return files
+
+
+def filesystem_of(url: str) -> tuple[AbstractFileSystem, str]:
+    """Return the file system and the path in it, without a cache that could be out of date."""
+    fs, path = url_to_fs(url, use_listings_cache=False)
+    return fs, path
+
+
+def is_local(fs: AbstractFileSystem) -> bool:
+    """Tell whether the files are this machine's."""
+    return isinstance(fs, LocalFileSystem)
+
+
+def read_blocks(file: File, size: int, *, each: Callable[[bytes], object]) -> Iterator[bytes]:
+    """Read the file's bytes as they are; `each` is called with every block before it is used."""
+    with file.open() as stream:
+        while block := _next_block(stream, size, name=file.name):
+            each(block)
+            yield block
+
+
+@contextmanager
+def speaking_of(name: str) -> Iterator[None]:
+    """Turn what any file system may raise into the product's errors.
+
+    What the person can mend is Misused; all else may be gone the next time, so Retryable.
+    """
+    try:
+        yield
+    except InjectorError:
+        raise
+    except FileNotFoundError as error:
+        raise NotFound(f"{name}: there is no such file") from error
+    except PermissionError as error:
+        raise Misused(f"{name}: may not be opened: {error.strerror or error}") from error
+    except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+        raise Misused(f"{name}: {error.strerror or error}") from error
+    except ImportError as error:
+        raise Misused(f"{name}: needs a package that is not installed: {error}") from error
+    except ValueError as error:
+        raise Misused(f"{name}: {error}") from error
+    except Exception as error:
+        raise Retryable(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def _next_block(stream: BinaryIO, size: int, *, name: str) -> bytes:
+    with speaking_of(name):
+        return stream.read(size)
+
+
+def _file(name: str, fs: AbstractFileSystem, info: dict[str, object]) -> File:
+    if info["type"] == "directory":
+        raise Misused(f"{name}: is a folder; name its files, such as {name.rstrip('/')}/*.jsonl")
+    size = info.get("size") if info["type"] == "file" else None
+    return File(name, size if isinstance(size, int) else None, fs, str(info["name"]))
+
+
+def _name(path: str, location: str, fs: AbstractFileSystem) -> str:
+    """Call a file as the person would: like the pattern, from the same folder."""
+    if not is_local(fs):
+        return str(fs.unstrip_protocol(path))
+    here = Path.cwd()
+    named = Path(path)
+    if Path(location).is_absolute() or not named.is_relative_to(here):
+        return path
+    return str(named.relative_to(here))

@@ -1,0 +1,91 @@
+"""What a line must be to become a task's record: one JSON object that all parsers read alike."""
+
+import json
+import re
+from collections import Counter
+
+import orjson
+
+MAX_DEPTH = 200
+_NOT_JSON = re.compile(r"-?(NaN|Infinity)\b")
+_NAMES = {list: "an array", str: "text", bool: "true or false", type(None): "null"}
+
+
+def fault_of(raw: bytes) -> str | None:
+    """Return why the bytes are no record, or None if they are.
+
+    Stricter than JSON where parsers differ, since the bytes are sent as they are: a key that
+    repeats, a number that is infinite as a double, half of a surrogate pair and very deep
+    nesting are refused. Integers of more than 64 bits pass, and keep their digits.
+    """
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        return _syntax_fault(raw, error)
+    if type(value) is not dict:
+        return f"is {_NAMES.get(type(value), 'a number')}, not a JSON object"
+    if len(raw) > MAX_DEPTH and _may_be_deep(raw) and _is_deep(value):
+        return f"is nested deeper than {MAX_DEPTH} levels"
+    colons = raw.count(b":")
+    if colons != len(value) and _may_repeat(raw, value, colons):
+        return _repeated_key(raw)
+    return None
+
+
+def value_fault(raw: bytes) -> str | None:
+    """Return why the bytes are no JSON value that may be a record's field, or None."""
+    try:
+        orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        return _syntax_fault(raw, error)
+    return fault_of(b'{"":%b}' % raw)
+
+
+def _syntax_fault(raw: bytes, error: orjson.JSONDecodeError) -> str:
+    text, at = raw.decode(errors="replace"), error.pos
+    if text.startswith("\ufeff"):
+        return "starts with a byte order mark, as where files were joined"
+    if "\0" in text:
+        return f"holds a NUL byte (column {text.index(chr(0)) + 1})"
+    if constant := _NOT_JSON.match(text, at) or _NOT_JSON.match(text, max(0, at - 1)):
+        return f"is not JSON: {constant[0]} is no JSON number (column {at + 1})"
+    return f"is not JSON: {error.msg} (column {at + 1})"
+
+
+def _may_be_deep(raw: bytes) -> bool:
+    return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH
+
+
+def _is_deep(value: object) -> bool:
+    level, depth = [value], 0
+    while level and depth <= MAX_DEPTH:
+        level = [child for parent in level for child in _containers(parent)]
+        depth += 1
+    return depth > MAX_DEPTH
+
+
+def _containers(value: object) -> list[object]:
+    children = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(children, list):
+        return []
+    return [child for child in children if isinstance(child, dict | list)]
+
+
+def _may_repeat(raw: bytes, value: object, colons: int) -> bool:
+    """Tell whether a key may occur twice, without the slow parser that sees each key.
+
+    A colon stands after each key, and in texts. Written out again, the parsed value has
+    fewer of them only if a key was dropped; and an escaped colon hides none of that.
+    """
+    return rb"\u003" in raw or orjson.dumps(value).count(b":") != colons
+
+
+def _repeated_key(raw: bytes) -> str | None:
+    repeated: list[str] = []
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        counts = Counter(key for key, _ in pairs)
+        repeated.extend(key for key, count in counts.items() if count > 1)
+
+    json.loads(raw, object_pairs_hook=note, parse_int=str)
+    return f"has the key {repeated[0]!r} twice" if repeated else None

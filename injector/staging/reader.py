@@ -1,0 +1,117 @@
+"""Read chunks back, any of them in any order, by many threads at once."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import islice
+
+from injector.errors import Conflict, NotFound
+from injector.manifest.record import Record
+from injector.pacing.ramp import CHUNK
+from injector.staging.chunk import Bad, Chunk
+from injector.staging.files import File, find_files
+from injector.staging.folder import Folder
+from injector.staging.index import ENTRY, Entry, unpack_entry
+from injector.staging.item import Item
+from injector.staging.jsonl import read_jsonl
+from injector.staging.pin import Pin, Pinned
+from injector.staging.seal import INDEX, Staged, read_seal
+from injector.staging.writer import part_name
+
+_BLOCK_ENTRIES = 4096
+_BLOCKS = 16
+_READ = 16 << 20
+
+
+def read_staged(store_url: str) -> Staged:
+    """Return what a whole staging says of itself. Raises NotFound while it is not whole."""
+    return read_seal(Folder.at(store_url)).staged
+
+
+class ChunkReader:
+    """The chunks of one staging.
+
+    A chunk takes one ranged read, and one more for each 4096 chunks of the index, of which
+    the last few are kept. Raises NotFound for a staging or a chunk that is not there, Conflict
+    when a file that is read in place is no longer what was staged, and Retryable when the
+    storage fails.
+    """
+
+    def __init__(self, store_url: str) -> None:
+        self._folder = Folder.at(store_url)
+        self._seal = read_seal(self._folder)
+        self._index_block = lru_cache(maxsize=_BLOCKS)(self._read_index_block)
+        pin = self._seal.pin
+        self._items = _in_place(pin, self._seal.max_line_bytes) if pin else self._copied
+
+    @property
+    def staged(self) -> Staged:
+        """What was staged."""
+        return self._seal.staged
+
+    def read(self, number: int) -> Chunk:
+        """Return the chunk of that number, from 0."""
+        entry = self._entry(number)
+        items = self._items(entry)
+        if len(items) != entry.records:
+            raise Conflict(
+                f"{self._folder.url}: chunk {number} has {len(items)} records where"
+                f" {entry.records} were staged; stage the source again under another job id"
+            )
+        numbered = enumerate(items, number * CHUNK)
+        return Chunk(number, tuple(self._record(ordinal, item) for ordinal, item in numbered))
+
+    def _entry(self, number: int) -> Entry:
+        if not 0 <= number < self.staged.chunks:
+            raise NotFound(f"{self._folder.url}: has no chunk {number}, only {self.staged.chunks}")
+        block, place = divmod(number, _BLOCK_ENTRIES)
+        return unpack_entry(self._index_block(block), place)
+
+    def _read_index_block(self, block: int) -> bytes:
+        size = _BLOCK_ENTRIES * ENTRY.size
+        end = min((block + 1) * size, self.staged.chunks * ENTRY.size)
+        return self._folder.read(INDEX, block * size, end)
+
+    def _copied(self, entry: Entry) -> list[Item]:
+        content = self._folder.read(
+            part_name(entry.part), entry.offset, entry.offset + entry.length
+        )
+        parse = _parse_of_several if self._seal.files else _parse
+        return [parse(line) for line in content.split(b"\n")[:-1]]
+
+    def _record(self, ordinal: int, item: Item) -> Record | Bad:
+        file, line, body, _ = item
+        if isinstance(body, bytes):
+            return Record(ordinal, line, body)
+        return Bad(ordinal, line, body, self._seal.files[file] if self._seal.files else "")
+
+
+def _parse(line: bytes) -> Item:
+    number, _, body = line.partition(b"\t")
+    return 0, int(number), body[1:].decode() if body.startswith(b"!") else body, 0
+
+
+def _parse_of_several(line: bytes) -> Item:
+    file, _, rest = line.partition(b":")
+    _, number, body, end = _parse(rest)
+    return int(file), number, body, end
+
+
+def _in_place(pin: Pin, limit: int) -> Callable[[Entry], list[Item]]:
+    """Make the function that reads records where they lie; it looks at the file's pin after."""
+    (file,) = find_files(pin.url)
+    pinned = Pinned(pin, file)
+
+    def read(entry: Entry) -> list[Item]:
+        items = read_jsonl(_slices(file, entry), limit=limit, line=entry.line)
+        found = list(islice(items, entry.records))
+        pinned.check()
+        return found
+
+    return read
+
+
+def _slices(file: File, entry: Entry) -> Iterator[bytes]:
+    """Read the chunk's bytes, in one go unless they are uncommonly many."""
+    end = entry.offset + entry.length
+    for start in range(entry.offset, end, _READ):
+        yield file.read(start, min(start + _READ, end))

@@ -1,0 +1,80 @@
+"""What a whole staging says of itself; it is written last, so a staging without it is none."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import msgspec
+
+from injector.errors import Misused, NotFound
+from injector.staging.chunk import Bad
+from injector.staging.folder import Folder
+from injector.staging.pin import Pin
+
+SEAL = "staged.json"
+INDEX = "index"
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A source as chunks, ready to be registered.
+
+    `store` is what a ChunkReader takes. `digest` is the SHA-256 of the source's bytes as they
+    were read. `rejected` counts the records found bad, and `rejects` lists the first of them;
+    those that are only due too late are judged again when their tasks are created.
+    """
+
+    store: str
+    records: int
+    chunks: int
+    rejected: int
+    digest: str
+    rejects: tuple[Bad, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """All that a reader needs beside the index and the parts.
+
+    `recipe` is a digest of whatever else shaped the chunks: two stagings of one digest and
+    one recipe are the same. `files` names the source's files if there are several. `pin` is
+    there when the records are read in place. `max_line_bytes` as it was when staging.
+    """
+
+    staged: Staged
+    recipe: str
+    files: tuple[str, ...]
+    max_line_bytes: int
+    pin: Pin | None = None
+    format_version: Literal[1] = 1
+
+
+def write_seal(folder: Folder, seal: Seal) -> None:
+    """Make the staging whole."""
+    folder.put(SEAL, msgspec.json.format(msgspec.json.encode(seal), indent=1))
+
+
+def read_seal(folder: Folder) -> Seal:
+    """Return what the staging says of itself. Raises NotFound while it is not whole.
+
+    Its `store` is where it was found, which another machine may call by another name.
+    """
+    try:
+        seal = msgspec.json.decode(folder.read(SEAL), type=Seal)
+    except NotFound as error:
+        raise NotFound(
+            f"{folder.url}: holds no finished staging; stage the records again"
+        ) from error
+    except msgspec.DecodeError as error:
+        raise Misused(f"{folder.url}/{SEAL}: cannot be read: {error}") from error
+    return replace(seal, staged=replace(seal.staged, store=folder.url))
+
+
+def find_same(job: Folder, seal: Seal) -> Seal | None:
+    """Return an earlier staging of the same bytes by the same recipe, if there is one."""
+    for name in job.names():
+        folder = job / name
+        if folder.has(SEAL):
+            earlier = read_seal(folder)
+            if (earlier.staged.digest, earlier.recipe) == (seal.staged.digest, seal.recipe):
+                return earlier
+    return None

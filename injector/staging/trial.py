@@ -1,0 +1,88 @@
+"""Try every record against all that its task is made of, before the first task is created."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+from injector.errors import Misused, Rejected
+from injector.manifest.record import Record
+from injector.manifest.request import Renderer
+from injector.staging.chunk import Bad
+from injector.staging.files import File
+from injector.staging.formats import read_records
+from injector.staging.item import Item
+from injector.staging.meter import Meter
+from injector.staging.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One pass over a source's files; the meter counts what it finds.
+
+    `now` is the time, in Unix seconds, that schedule times are judged against.
+    """
+
+    source: Source
+    files: list[File]
+    renderer: Renderer
+    meter: Meter
+    now: float
+
+    def records(self) -> Iterator[Item]:
+        """Yield every record in order; the bad ones with their reason.
+
+        Raises Misused for what is wrong with a whole file, with the number of records that
+        were read up to there.
+        """
+        try:
+            for number, file in enumerate(self.files):
+                yield from self._tried(self._read(file, number), file)
+        except Misused as error:
+            if not self.meter.records:
+                raise
+            count = f"{self.meter.records:,} records"
+            raise type(error)(f"{error} (after {count}; nothing is registered)") from error
+
+    @property
+    def has_several(self) -> bool:
+        """Tell whether a line number alone does not say where a record is."""
+        return len(self.files) > 1
+
+    def _read(self, file: File, number: int) -> Iterator[Item]:
+        return read_records(
+            file, self.source, needed=self.renderer.fields, number=number, each=self.meter.read
+        )
+
+    def _tried(self, items: Iterator[Item], file: File) -> Iterator[Item]:
+        meter, check, now = self.meter, self.renderer.check, self.now
+        for item in items:
+            _, line, body, _ = item
+            if isinstance(body, bytes):
+                record = Record(meter.records, line, body)
+                try:
+                    check(record, now=now)
+                except Rejected as error:
+                    yield self._rejected(item, str(error), file)
+                else:
+                    yield item
+            else:
+                yield self._rejected(item, body, file)
+            meter.records += 1
+
+    def _rejected(self, item: Item, reason: str, file: File) -> Item:
+        """Note a bad record; one that only is due too late stays, for time may mend that."""
+        number, line, body, end = item
+        if self.source.on_error == "stop":
+            raise Misused(f"{file.name} line {line}: {reason}")
+        name = file.name if self.has_several else ""
+        self.meter.reject(Bad(self.meter.records, line, reason, name))
+        if isinstance(body, bytes) and self._passes_later(body, line):
+            return item
+        return number, line, reason, end
+
+    def _passes_later(self, body: bytes, line: int) -> bool:
+        try:
+            self.renderer.check(Record(self.meter.records, line, body), now=inf)
+        except Rejected:
+            return False
+        return True
