@@ -12,8 +12,9 @@ from injector.errors import Misused, NotFound, Rejected, Retryable
 from injector.injector_task import InjectorTask
 from injector.ledger.ports import Job, JobState, LedgerPort, Receipt, Reject
 from injector.manifest.record import Record
+from injector.pacing.ramp import CHUNK
 from injector.pacing.signals import Signals, Tally
-from injector.staging.chunk import CHUNK_RECORDS, Bad, Chunk
+from injector.staging.chunk import Bad, Chunk
 
 RETRY_AFTER_S = 5.0
 
@@ -139,8 +140,8 @@ def _open(
 
 
 def _check_size(records: int) -> None:
-    if not 0 < records <= CHUNK_RECORDS:
-        raise Rejected(f"it has {records} records; a chunk has 1 to {CHUNK_RECORDS}")
+    if not 0 < records <= CHUNK:
+        raise Rejected(f"it has {records} records; a chunk has 1 to {CHUNK}")
 
 
 def plan_chunk(chunk: Chunk, settled_mask: int, renderer: Renderer, *, now: float) -> Plan:

@@ -66,6 +66,12 @@ def _service_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _hedge_delay(value: float) -> float:
+    if value != 0 and not 0.1 <= value <= 10:
+        raise ValueError("out of range")
+    return value
+
+
 def _host_and_port(value: str) -> str:
     """Take an address as gRPC wants it, without the scheme that people copy along."""
     try:
@@ -77,6 +83,7 @@ def _host_and_port(value: str) -> str:
 Seconds = Annotated[float, Field(gt=0, le=1800, allow_inf_nan=False)]
 Emails = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_emails)]
 Groups = Annotated[SkipValidation[Mapping[str, Group]], NoDecode, BeforeValidator(_groups)]
+HedgeDelay = Annotated[float, AfterValidator(_hedge_delay)]
 Url = Annotated[str, AfterValidator(_service_url)]
 Address = Annotated[str, AfterValidator(_host_and_port)]
 
@@ -131,6 +138,16 @@ class Settings(BaseSettings):
 
     horizon_s: float = Field(180.0, ge=1, le=3600, description="seconds from 1 to 3600")
     refeed_after_s: float = Field(900.0, ge=60, le=86400, description="seconds from 60 to 86400")
+
+    channels: int = Field(1, ge=1, le=100, description="a number of connections from 1 to 100")
+    streams: int = Field(100, ge=1, le=10_000, description="calls a connection, from 1 to 10000")
+    throttle_window_s: float = Field(120.0, ge=1, le=3600, description="seconds from 1 to 3600")
+    throttle_k: float = Field(2.0, ge=1, le=100, description="a factor from 1 to 100")
+    hedge_delay_s: HedgeDelay = Field(1.0, description="seconds from 0.1 to 10, or 0 for no hedges")
+    hedge_max_tokens: int = Field(50, ge=1, le=250, description="a number from 1 to 250")
+    hedge_refill_ratio: float = Field(
+        0.1, ge=0.001, le=0.2, description="a ratio from 0.001 to 0.2"
+    )
 
     clock_speed: float = Field(
         1.0, gt=0, le=10000, allow_inf_nan=False, description="a factor above 0, at most 10000"
@@ -301,7 +318,7 @@ def _fault(name: str, value: object, message: str) -> Fault:
     field = _field_of(name)
     if field == "groups":
         return Fault(_key(field), value, message.removeprefix("Value error, "))
-    shown = "…" if field == "ledger_url" else value
+    shown = value if Settings.model_fields[field].repr else "…"
     return Fault(_key(field), shown, f"needs {Settings.model_fields[field].description}")
 
 

@@ -14,8 +14,9 @@ from injector.injector_task import InjectorTask
 from injector.ledger import Ledger, open_ledger
 from injector.ledger.ports import Job, NewJob
 from injector.manifest import Record, compile_request, load_manifest
+from injector.pacing.ramp import CHUNK
 from injector.pacing.signals import Signals
-from injector.staging.chunk import CHUNK_RECORDS, Bad, Chunk
+from injector.staging.chunk import Bad, Chunk
 
 PARENT = "projects/p/locations/l/queues"
 GROUP = Group(
@@ -87,8 +88,8 @@ def chunks_of(records: int, *, bad: Iterable[int] = ()) -> list[Chunk]:
         Bad(n, n + 1, "is not JSON") if n in set(bad) else Record(n, n + 1, b'{"n":%d}' % n)
         for n in range(records)
     ]
-    starts = range(0, records, CHUNK_RECORDS)
-    return [Chunk(i, tuple(made[at : at + CHUNK_RECORDS])) for i, at in enumerate(starts)]
+    starts = range(0, records, CHUNK)
+    return [Chunk(i, tuple(made[at : at + CHUNK])) for i, at in enumerate(starts)]
 
 
 @dataclass

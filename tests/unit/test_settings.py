@@ -106,6 +106,26 @@ def test_a_clock_speed_that_is_no_speed_is_refused_or_unset(environ, value):
         assert read_settings().clock_speed == 1
 
 
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        ("0", True),
+        ("0.1", True),
+        ("10", True),
+        ("0.05", False),
+        ("-1", False),
+        ("11", False),
+        ("nan", False),
+    ],
+)
+def test_a_hedge_delay_is_in_range_or_off(environ, value, fits):
+    environ(INJECTOR_HEDGE_DELAY_S=value)
+    if fits:
+        assert read_settings().hedge_delay_s == float(value)
+    else:
+        assert "needs seconds from 0.1 to 10, or 0 for no hedges" in complaint(read_settings)
+
+
 def test_an_unknown_key_is_refused_with_the_nearest_one(environ):
     environ(INJECTOR_HANDLER_BUDGET="45")
     assert "did you mean INJECTOR_HANDLER_BUDGET_S?" in complaint(read_settings)

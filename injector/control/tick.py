@@ -1,0 +1,181 @@
+"""One run of the controller: for each group finish, look, decide, tell the queues, and feed.
+
+One tick at a time, by a lease. A tick that is missed or comes twice changes nothing: the ramp
+counts running time, and what is fed is counted by the curve.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from injector.clock import Clock
+from injector.control.decision import Decision, Observation, decide
+from injector.control.feed import Feeder, Pace
+from injector.control.memory import Memory, Said, said
+from injector.control.ramp_state import evidence_from
+from injector.delivery.ports import Queue, QueueAdmin
+from injector.errors import InjectorError
+from injector.groups import Group
+from injector.ledger.ports import GroupState, JobState, LedgerPort, Minute, RampDecision
+from injector.pacing.signals import Signals
+
+LEASE = "tick"
+SIGNALS_KEPT_S = 24 * 3600.0
+MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTick:
+    """What a tick did for a group; `due_in_s` is the least time until a step up."""
+
+    group: str
+    said: Said
+    rate: float = 0.0
+    due_in_s: float = 0.0
+    finished: tuple[str, ...] = ()
+    fed: int = 0
+    refed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a tick finds a group: what was kept of it, its injector queues, and what was seen."""
+
+    kept: GroupState
+    memory: Memory
+    queues: Sequence[Queue]
+    seen: Observation
+    finished: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ticker:
+    """Runs ticks over all groups. Spans are in seconds of `clock`.
+
+    `patience_s` is how long a tick waits for a step that is just about due: ticks that come a
+    moment early would else make a step of 5 minutes one of 6.
+    """
+
+    ledger: LedgerPort
+    queues: QueueAdmin
+    feeder: Feeder
+    groups: Mapping[str, Group]
+    clock: Clock
+    lease_s: float = 90.0
+    patience_s: float = 3.0
+
+    def tick(self, owner: str, *, time_left: Callable[[], float]) -> Sequence[GroupTick] | None:
+        """Tick every group; None when another tick is under way."""
+        leases, now = self.ledger.leases, self.clock.now()
+        if not leases.acquire(LEASE, owner, now=now, ttl_s=self.lease_s):
+            return None
+        try:
+            ticks = [self._in_time(group, time_left) for group in self.groups.values()]
+            self.ledger.signals.forget(before=now - SIGNALS_KEPT_S)
+        finally:
+            leases.release(LEASE, owner)
+        return ticks
+
+    def _in_time(self, group: Group, time_left: Callable[[], float]) -> GroupTick:
+        """Tick the group, and again when its step comes due in a moment."""
+        tick = self._safely(group, time_left)
+        if not 0 < tick.due_in_s <= self.patience_s:
+            return tick
+        self.clock.sleep(tick.due_in_s)
+        return _joined(tick, self._safely(group, time_left))
+
+    def _safely(self, group: Group, time_left: Callable[[], float]) -> GroupTick:
+        """Tick the group; what goes wrong with it keeps no other group from its tick."""
+        try:
+            return self._tick(group, self.clock.now(), time_left)
+        except InjectorError as error:
+            return GroupTick(group.name, Said(self.clock.now(), fault=str(error)))
+
+    def _tick(self, group: Group, now: float, time_left: Callable[[], float]) -> GroupTick:
+        look = self._look(group, now)
+        decision = decide(look.memory.ramp, look.seen, now, ramp=group.ramp)
+        if decision.apply:
+            self._tell(look.queues, decision)
+        words = said(decision, at=now)
+        tick = GroupTick(group.name, words, decision.rate, finished=look.finished)
+        memory = replace(look.memory, ramp=decision.state, said=words)
+        if not self._save(look.kept, memory, _record(look, decision, now=now)):
+            return replace(tick, said=replace(words, fault="another tick was quicker"))
+        if not look.seen.work or look.seen.halted:
+            return tick
+        pace = Pace(decision.curve, decision.origin, decision.rate)
+        fed = self.feeder.top_up(group, pace, memory.mark, now=now, time_left=time_left)
+        words = replace(words, fault=fed.fault)
+        saved = replace(look.kept, version=look.kept.version + 1)
+        self._save(saved, replace(memory, mark=fed.mark, said=words))
+        return replace(tick, said=words, due_in_s=decision.due_in_s, fed=fed.fed, refed=fed.refed)
+
+    def _look(self, group: Group, now: float) -> Look:
+        """Finish what is done, and see how the group and its injector queues stand."""
+        jobs = self.ledger.jobs.active(group.name)
+        finished = tuple(job.id for job in jobs if self.ledger.jobs.finish(job.id, now=now))
+        work = any(job.state is JobState.RUNNING and job.id not in finished for job in jobs)
+        queues = [self.queues.get_queue(name) for name in group.injector_queues] if work else []
+        kept = self.ledger.groups.state(group.name)
+        memory = Memory.from_json(kept.ramp_json)
+        since = evidence_from(memory.ramp, now=now, interval_s=group.ramp.interval_s)
+        minutes = self.ledger.signals.since(group.name, min(since, memory.ramp.ticked_at or since))
+        seen = Observation(
+            signals=_sum(minute for minute in minutes if minute.at >= since),
+            span_s=max(0.0, now - since),
+            work=work,
+            active_at=_last_active(minutes, now=now),
+            found_rate=sum(queue.rate for queue in queues) if queues else None,
+            halted=next((q.state.lower() for q in queues if q.state != "RUNNING"), ""),
+        )
+        return Look(kept, memory, queues, seen, finished)
+
+    def _tell(self, queues: Sequence[Queue], decision: Decision) -> None:
+        """Set rate and concurrency of the queues that have others, and nothing else of them."""
+        rate, concurrency = decision.shares(len(queues))
+        for queue in queues:
+            if (queue.rate, queue.concurrency) != (rate, concurrency):
+                self.queues.update_rate(queue.name, rate=rate, concurrency=concurrency)
+
+    def _save(self, kept: GroupState, memory: Memory, record: RampDecision | None = None) -> bool:
+        state = replace(kept, ramp_json=memory.to_json(), saved_at=self.clock.now())
+        return self.ledger.groups.save(state, expected_version=kept.version, decision=record)
+
+
+def _joined(first: GroupTick, second: GroupTick) -> GroupTick:
+    return replace(
+        second,
+        finished=first.finished + second.finished,
+        fed=first.fed + second.fed,
+        refed=first.refed + second.refed,
+    )
+
+
+def _sum(minutes: Iterable[Minute]) -> Signals:
+    return sum((Signals.from_counts(minute.counts) for minute in minutes), Signals())
+
+
+def _last_active(minutes: Sequence[Minute], *, now: float) -> float | None:
+    """Return the end of the last minute with a fan-out; None when there is none."""
+    active = [minute.at for minute in minutes if minute.counts.get("fan_outs")]
+    return min(now, max(active) + MINUTE_S) if active else None
+
+
+def _record(look: Look, decision: Decision, *, now: float) -> RampDecision | None:
+    """Write the decision down, unless it says what the last one said, figures apart."""
+    last = look.memory.said
+    if last.kind == decision.kind and _words(last.reason) == _words(decision.reason):
+        return None
+    return RampDecision(
+        now,
+        decision.kind.value,
+        decision.rate,
+        decision.concurrency,
+        decision.reason,
+        json.dumps(look.seen.evidence()),
+    )
+
+
+def _words(reason: str) -> str:
+    return re.sub(r"[\d.]+", "", reason)
