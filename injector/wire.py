@@ -33,18 +33,17 @@ class RequestTemplate:
         self._deadline = _moment(0x32, template.dispatch_deadline_s)
 
     def fill(self, create: Create) -> bytes:
-        """Serialize one create; its parts are joined once, so that a body is copied once."""
+        """Serialize one create."""
         name, url, body = self._name + create.task_id.encode(), create.url.encode(), create.body
-        headers = _headers(create.headers) if create.headers else b""
-        request = (
-            b"\x0a", _length(len(url)), url, self._shared, headers,
-            *((b"\x22", _length(len(body)), body) if body else ()), self._token,
-        )  # fmt: skip
-        task = (
-            b"\x0a", _length(len(name)), name, b"\x1a", _length(sum(map(len, request))), *request,
-            _moment(0x22, create.schedule_time), self._deadline,
-        )  # fmt: skip
-        return b"".join((self._parent, _length(sum(map(len, task))), *task))
+        varying = _headers(create.headers) if create.headers else b""
+        content = b"\x22" + _length(len(body)) if body else b""
+        request = b"".join(
+            (b"\x0a", _length(len(url)), url, self._shared, varying, content, body, self._token)
+        )
+        when = _moment(0x22, create.schedule_time)
+        named, asked = _length(len(name)), _length(len(request))
+        task = b"".join((b"\x0a", named, name, b"\x1a", asked, request, when, self._deadline))
+        return b"".join((self._parent, _length(len(task)), task))
 
 
 def batch_create_tasks_request(queue: str, requests: Iterable[bytes], request_id: str) -> bytes:
@@ -136,7 +135,9 @@ def _field(tag: int, value: bytes) -> bytes:
 
 
 def _length(size: int) -> bytes:
-    return _ONE_BYTE[size] if size < 128 else _varint(size)
+    if size < 128:
+        return _ONE_BYTE[size]
+    return bytes((size & 127 | 128, size >> 7)) if size < 16_384 else _varint(size)
 
 
 def _sized(size: int) -> int:

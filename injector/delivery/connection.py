@@ -113,7 +113,9 @@ class Line:
         if not timeout:
             raise CallFailed(OUT_OF_TIME, "the time for it was over before it was sent")
         try:
-            answer: bytes = await self._next(path)(request, timeout=timeout, metadata=about + token)
+            answer: bytes = await self._next(path)(
+                request, timeout=timeout, metadata=_headers(about, token)
+            )
         except grpc.aio.AioRpcError as error:
             code = self._code(error.code().name, token)
             raise CallFailed(code, error.details() or "") from error
@@ -201,6 +203,11 @@ class Connection:
 
 async def _open_line(address: Address, credentials: Callable[[], Credentials]) -> Line:
     return Line(address, credentials)
+
+
+@functools.lru_cache(8192)
+def _headers(about: Metadata, token: Metadata) -> grpc.aio.Metadata:
+    return grpc.aio.Metadata(*about, *token)
 
 
 def _being_cancelled() -> bool:

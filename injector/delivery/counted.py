@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from injector.delivery.call import Call, Sender
 from injector.delivery.ports import Result
-from injector.pacing.signals import NOT_ACCEPTED
+from injector.delivery.verdict import weigh
 
 
 class Counted:
@@ -20,9 +20,9 @@ class Counted:
         since = self._now()
         results = await self._inner.send(call)
         call.tally.called(self._now() - since)
-        for result in results:
-            if result.code in NOT_ACCEPTED:
-                call.tally.faulted(result.code)
-            elif result.sent:
-                call.tally.answered()
+        answered, faults = weigh(results)
+        if answered:
+            call.tally.answered(creates=answered)
+        for code, creates in faults.items():
+            call.tally.faulted(code, creates=creates)
         return results

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from injector.delivery.call import Call, Sender
 from injector.delivery.ports import Result
-from injector.delivery.verdict import LATE
 from injector.pacing.limiter import Slots
 
 
@@ -15,38 +14,34 @@ class Turns:
 
     def __init__(self, limit: int) -> None:
         self._slots = Slots(limit)
-        self._waiting: deque[asyncio.Future[bool]] = deque()
+        self._waiting: deque[asyncio.Future[None]] = deque()
         self._loop = asyncio.get_running_loop()
 
     def take_spare(self) -> bool:
         """Take a slot if that makes nobody wait."""
         return not self._waiting and self._slots.take()
 
-    async def take(self, deadline: float) -> bool:
-        """Wait for a slot until the deadline; say whether there is one."""
-        return self.take_spare() or await self._wait(deadline)
+    async def take(self) -> None:
+        """Wait for a slot; whoever wants to wait no longer is cancelled."""
+        if self.take_spare():
+            return
+        turn: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.give_back()
+            raise
 
     def give_back(self) -> None:
-        """Free a slot, for the one who waits longest."""
-        self._slots.give_back()
+        """Hand a slot on to the one who waits longest, or free it."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
-                turn.set_result(self._slots.take())
+                turn.set_result(None)
                 return
-
-    async def _wait(self, deadline: float) -> bool:
-        turn: asyncio.Future[bool] = self._loop.create_future()
-        self._waiting.append(turn)
-        timer = self._loop.call_at(deadline, _give_up, turn)
-        try:
-            return await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.result():
-                self.give_back()
-            raise
-        finally:
-            timer.cancel()
+        self._slots.give_back()
 
 
 class Limited:
@@ -60,15 +55,9 @@ class Limited:
     async def send(self, call: Call) -> Sequence[Result]:
         """Wait for a slot, then send."""
         since = self._now()
-        if not await self._turns.take(call.deadline):
-            return [LATE] * len(call.creates)
+        await self._turns.take()
         call.tally.waited(self._now() - since)
         try:
             return await self._inner.send(call)
         finally:
             self._turns.give_back()
-
-
-def _give_up(turn: "asyncio.Future[bool]") -> None:
-    if not turn.done():
-        turn.set_result(False)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from injector.delivery.ports import Create, Queue, Result
-from injector.delivery.verdict import CREATED, EXISTED, judge
+from injector.delivery.verdict import CREATED, EXISTED, judge, weigh
 from injector.errors import NotFound
-from injector.pacing.signals import NOT_ACCEPTED, Signals, Tally
+from injector.pacing.signals import Signals, Tally
 
 MISSING = "Queue does not exist."
 
@@ -33,8 +33,10 @@ class MemoryQueues:
         del budget_s
         with self._lock:
             results = [self._create(create) for create in creates]
-            for result in results:
-                self._count(result)
+            answered, faults = weigh(results)
+            self._tally.answered(creates=answered)
+            for code, count in faults.items():
+                self._tally.faulted(code, creates=count)
         return results
 
     def drain_signals(self) -> Signals:
@@ -73,12 +75,6 @@ class MemoryQueues:
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
-
-    def _count(self, result: Result) -> None:
-        if result.code in NOT_ACCEPTED:
-            self._tally.faulted(result.code)
-        elif result.sent:
-            self._tally.answered()
 
     def _create(self, create: Create) -> Result:
         name = f"{create.queue}/tasks/{create.task_id}"

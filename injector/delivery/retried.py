@@ -9,6 +9,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_result
 
 from injector.delivery.call import Call, Sender
 from injector.delivery.ports import Result
+from injector.delivery.verdict import all_created, weigh
 from injector.pacing.backoff import Backoff
 from injector.pacing.throttle import RetryTokens
 
@@ -62,19 +63,18 @@ class Retried:
 
     async def _try(self, call: Call) -> Sequence[Result]:
         results = await self._inner.send(call)
-        tokens = self._tokens[call.queue]
-        for result in results:
-            if result.code in self._codes:
-                tokens.faulted()
-            elif result.sent:
-                tokens.answered()
+        answered, faults = weigh(results)
+        if faults:
+            self._tokens[call.queue].faulted()
+        elif answered:
+            self._tokens[call.queue].answered()
         return results
 
     def _again(self, call: Call, results: Sequence[Result]) -> bool:
-        return (
-            any(result.code in self._codes for result in results)
-            and self._tokens[call.queue].allowed
-        )
+        if all_created(results):
+            return False
+        left = any(result.code in self._codes for result in results)
+        return left and self._tokens[call.queue].allowed
 
 
 class _Waits:

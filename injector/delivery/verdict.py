@@ -1,6 +1,10 @@
 """What the service's status codes mean for a create."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
 from injector.delivery.ports import OUT_OF_TIME, QUEUE_FAULTS, Outcome, Result
+from injector.pacing.signals import NOT_ACCEPTED
 
 CREATED = Result(Outcome.CREATED)
 EXISTED = Result(Outcome.EXISTED, "ALREADY_EXISTS")
@@ -34,6 +38,22 @@ def judge(code: str, message: str, queue: str) -> Result:
     if code in QUEUE_FAULTS:
         return Result(Outcome.NOT_TAKEN, code, f"{queue}: {message} ({remedy(code)})")
     return Result(Outcome.NOT_TAKEN, code, message)
+
+
+def weigh(results: Sequence[Result]) -> tuple[int, Mapping[str, int]]:
+    """Count the creates that the service answered, and its faults by code.
+
+    Where the service was not asked, it neither answered nor failed.
+    """
+    if all_created(results):
+        return len(results), {}
+    faults = Counter(result.code for result in results if result.code in NOT_ACCEPTED)
+    return sum(result.sent for result in results) - faults.total(), faults
+
+
+def all_created(results: Sequence[Result]) -> bool:
+    """Say whether all were created: the common case, told by identity because that is fast."""
+    return results.count(CREATED) == len(results)
 
 
 def remedy(code: str) -> str:

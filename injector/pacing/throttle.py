@@ -69,8 +69,7 @@ class Throttle:
         """Say whether the call may be sent; `draw` is uniform in [0, 1)."""
         if draw >= self.rejected_share(now=now):
             return True
-        self._window[-1].rejected += 1
-        self._unanswered += 1
+        self.rejected(now=now)
         return False
 
     def answered(self, *, now: float, calls: int = 1) -> None:
@@ -85,11 +84,20 @@ class Throttle:
         self._window[-1].faulted += calls
         self._unanswered += calls
 
+    def rejected(self, *, now: float, calls: int = 1) -> None:
+        """Count calls that were rejected here; `admit` does so for its own."""
+        self._roll(now)
+        self._window[-1].rejected += calls
+        self._unanswered += calls
+
     def rejected_share(self, *, now: float) -> float:
         """Return the share of calls that is rejected at this moment."""
         self._roll(now)
+        share = self._formula()
+        if not share:
+            return 0.0
         passing = self._probe if self._window[-1].healthy else self._settings.floor
-        return min(self._formula(), 1 - passing)
+        return min(share, 1 - passing)
 
     def open(self, *, now: float) -> bool:
         """Say whether nothing is rejected at this moment."""
@@ -102,6 +110,8 @@ class Throttle:
 
     def _roll(self, now: float) -> None:
         """Open the bucket of this time, judge the one that it closes, drop those too old."""
+        if now == self._seen:
+            return
         self._elapsed += max(0.0, now - (now if self._seen is None else self._seen))
         self._seen = now
         number = int(self._elapsed / self._settings.bucket_s)
