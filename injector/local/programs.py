@@ -2,8 +2,7 @@
 
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,8 +115,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def command_of(module: str, arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the command that runs a module with this interpreter."""
-    return (sys.executable, "-m", module, *arguments)

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from injector.errors import Misused
-from injector.local.programs import Program, Programs, command_of
+from injector.local.programs import Program, Programs
 
 
 def free_port() -> int:
@@ -23,7 +23,7 @@ def web(tmp_path: Path) -> Program:
     port = free_port()
     return Program(
         name="web",
-        command=command_of("http.server", ["--bind", "127.0.0.1", str(port)]),
+        command=(sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)),
         log=tmp_path / "web.log",
         ready_url=f"http://127.0.0.1:{port}/",
     )

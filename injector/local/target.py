@@ -1,0 +1,83 @@
+"""A target that keeps a tally: what came, and what came more than once.
+
+POST /…        one task's request; the last part of the path names the record; answers 200
+GET /tally     {"received": N, "distinct": N, "doubled": [the first hundred]}
+GET /received  every record that came, one a line
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
+from urllib.parse import unquote, urlsplit
+
+
+class Tally:
+    """How often each record was received; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def add(self, record: str) -> None:
+        """Count one delivery."""
+        with self._lock:
+            self._seen[record] += 1
+
+    def summary(self) -> dict[str, object]:
+        """Return the counts, and the first hundred records that came more than once."""
+        with self._lock:
+            doubled = sorted(record for record, times in self._seen.items() if times > 1)
+            return {
+                "received": self._seen.total(),
+                "distinct": len(self._seen),
+                "doubled": doubled[:100],
+            }
+
+    def records(self) -> Iterator[str]:
+        """Yield each record once, sorted."""
+        with self._lock:
+            yield from sorted(self._seen)
+
+
+class TargetServer(ThreadingHTTPServer):
+    """An HTTP server around a tally."""
+
+    daemon_threads = True
+    request_queue_size = 1024
+
+    def __init__(self, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.tally = Tally()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: TargetServer
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.tally.add(unquote(urlsplit(self.path).path.rsplit("/", 1)[-1]))
+        self._answer(b"")
+
+    def do_GET(self) -> None:
+        if self.path == "/received":
+            self._answer("\n".join(self.server.tally.records()).encode())
+        else:
+            self._answer(json.dumps(self.server.tally.summary()).encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the parent's name)
+        """Say nothing: a line for each of thousands of tasks helps nobody."""
+
+    def _answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+if __name__ == "__main__":
+    TargetServer(int(sys.argv[1])).serve_forever()

@@ -1,0 +1,86 @@
+"""Run the whole product on this machine until it is told to stop."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from injector.errors import Misused
+from injector.local.layout import GROUPS, LocalRun
+from injector.local.programs import Programs
+from injector.local.ticks import LOOK_EVERY_S, Ticks
+from injector.manifest import load_groups
+
+GROUPS_FILE = "groups.yaml"
+
+
+def up(run: LocalRun, *, announce: Callable[[str], None]) -> None:
+    """Start everything, tick, start again what dies; stop all when interrupted.
+
+    Stopped and started again on the same folder, a run goes on where it was.
+    """
+    with started(run, announce=announce) as programs:
+        ticks = Ticks(run.service_url, run.clock, announce)
+        while True:
+            programs.revive()
+            if ticks.due():
+                ticks.tick()
+            time.sleep(LOOK_EVERY_S / max(1.0, run.speed / 10))
+
+
+@contextmanager
+def started(run: LocalRun, *, announce: Callable[[str], None]) -> Iterator[Programs]:
+    """Yield the run's programs, all ready; stop them at the end."""
+    prepared = prepare(run)
+    with Programs(announce) as programs:
+        for program in prepared.programs():
+            programs.start(program)
+            announce(f"{program.name} is up, its log is {program.log}")
+        yield programs
+
+
+def prepare(run: LocalRun) -> LocalRun:
+    """Make the run's folder and default groups; return the run with the queues to make.
+
+    Misused when a port is taken or the groups cannot be used.
+    """
+    run.folder.mkdir(parents=True, exist_ok=True)
+    if run.groups == run.folder / GROUPS_FILE and not run.groups.exists():
+        run.groups.write_text(GROUPS, encoding="utf-8")
+    _check_ports(run)
+    return replace(run, queues=_queues(run.groups))
+
+
+def _queues(groups: Path) -> tuple[str, ...]:
+    try:
+        text = groups.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Misused(f"groups file {groups}: {error.strerror}; name a file that exists") from error
+    found = load_groups(text, source=str(groups)).values()
+    return tuple(queue for group in found for queue in (*group.injector_queues, *group.queues))
+
+
+def _check_ports(run: LocalRun) -> None:
+    ports = {
+        "service": run.service_port,
+        "emulator": run.emulator_port,
+        "emulator's control": run.control_port,
+        "target": run.target_port,
+    }
+    for name, port in ports.items():
+        if port is not None and _taken(port):
+            raise Misused(
+                f"port {port} for the {name} is taken; stop what uses it, or give another"
+            )
+
+
+def _taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False

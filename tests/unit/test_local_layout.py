@@ -1,0 +1,78 @@
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from injector.clock import FastClock, SystemClock
+from injector.errors import Misused
+from injector.local.layout import LocalRun
+from injector.local.origin import origin_of
+from injector.local.up import GROUPS_FILE, prepare
+
+
+def a_run(folder: Path, **changes: object) -> LocalRun:
+    ports = {"service_port": 0, "emulator_port": 0, "control_port": 0, "target_port": 0}
+    fields = {"folder": folder, "groups": folder / GROUPS_FILE, "origin": 5.0, **ports, **changes}
+    return LocalRun(**fields)  # type: ignore[arg-type]
+
+
+def test_all_programs_of_a_run_share_its_clock(tmp_path: Path) -> None:
+    run = a_run(tmp_path, speed=20.0)
+    emulator, service = (p for p in run.programs() if p.name in {"emulator", "service"})
+    assert run.clock == FastClock(20.0, 5.0)
+    assert ("--speed", "20.0", "--origin", "5.0") == emulator.command[-6:-2]
+    assert service.env["INJECTOR_CLOCK_SPEED"] == "20.0"
+    assert service.env["INJECTOR_CLOCK_ORIGIN"] == "5.0"
+
+
+def test_a_run_at_speed_one_keeps_the_machines_time(tmp_path: Path) -> None:
+    assert a_run(tmp_path).clock == SystemClock()
+
+
+def test_a_run_may_have_no_target(tmp_path: Path) -> None:
+    names = [program.name for program in a_run(tmp_path, target_port=None).programs()]
+    assert names == ["emulator", "service"]
+
+
+def test_a_new_folder_gets_a_group_to_start_with(tmp_path: Path) -> None:
+    queues = prepare(a_run(tmp_path / "new")).queues
+    assert [queue.rsplit("/", 1)[-1] for queue in queues] == [
+        "local-injector",
+        "local-00",
+        "local-01",
+        "local-02",
+        "local-03",
+    ]
+
+
+def test_groups_that_were_edited_are_kept(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    prepare(run)
+    run.groups.write_text(run.groups.read_text().replace("local-[00-03]", "mine"))
+    assert prepare(run).queues[-1].endswith("/mine")
+
+
+def test_a_missing_groups_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Misused, match="nowhere.yaml: No such file"):
+        prepare(a_run(tmp_path, groups=tmp_path / "nowhere.yaml"))
+
+
+def test_a_taken_port_is_named_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(Misused, match=f"port {port} for the service is taken"):
+            prepare(a_run(tmp_path, service_port=port))
+
+
+def test_a_folder_started_again_goes_on_in_time(tmp_path: Path) -> None:
+    assert origin_of(tmp_path / "run", speed=10.0, now=100.0) == 100.0
+    assert origin_of(tmp_path / "run", speed=10.0, now=200.0) == 100.0
+
+
+def test_a_clock_with_another_speed_begins_anew(tmp_path: Path) -> None:
+    origin_of(tmp_path, speed=10.0, now=100.0)
+    assert origin_of(tmp_path, speed=5.0, now=200.0) == 200.0
+    assert json.loads((tmp_path / "clock.json").read_text())["origin"] == 200.0
