@@ -32,7 +32,7 @@ class Connection(asyncio.Protocol):
         self._among = among
         self._session = Session(ask=self._ask, forget=self._forget, max_streams=max_streams)
         self._later: dict[int, asyncio.Task[None]] = {}
-        self._leaving = False
+        self._leaving = self._eof = self._silent = False
         self.closed = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -47,6 +47,12 @@ class Connection(asyncio.Protocol):
             task.cancel()
         self._among.discard(self)
         self.closed.set()
+
+    def eof_received(self) -> bool:
+        """Answer what was asked, then close: the client will ask nothing more."""
+        self._leaving = self._eof = True
+        self._flush()
+        return self._transport.can_write_eof()
 
     def pause_writing(self) -> None:
         """Read no more until the client has read."""
@@ -118,26 +124,33 @@ class Connection(asyncio.Protocol):
             task.cancel()
 
     def _flush(self) -> None:
-        if self._session.out and not self._transport.is_closing():
-            self._transport.write(b"".join(self._session.out))
-        self._session.out.clear()
+        self._write_out()
         if self._leaving and self._session.idle:
             self._hang_up()
 
+    def _write_out(self) -> None:
+        if self._session.out and not self._silent and not self._transport.is_closing():
+            self._transport.write(b"".join(self._session.out))
+        self._session.out.clear()
+
     def _hang_up(self) -> None:
         """Close so that the client still reads what was written: it closes its side first."""
+        self._silent = True
         try:
-            self._transport.write_eof()
+            if self._eof:
+                self._transport.close()
+            else:
+                self._transport.write_eof()
         except (OSError, NotImplementedError):  # the client was faster, or speaks TLS
             self._transport.close()
 
     def _close(self, last_words: bytes) -> None:
-        self._flush()
-        self._transport.write(last_words)
+        self._session.out.append(last_words)
+        self._write_out()
         self._transport.close()
 
     def _drop(self) -> None:
-        self._flush()
+        self._write_out()
         self._transport.abort()
 
 

@@ -26,8 +26,6 @@ from injector.emulator.transport.messages import PREFIX_BYTES, too_large
 from injector.emulator.transport.outbox import Outbox
 from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
 
-_MOST_GATHERED_BYTES = 2 * MAX_MESSAGE_BYTES
-
 
 @dataclass(slots=True)
 class _Request:
@@ -63,11 +61,13 @@ class Session:
         ask: Callable[[int, Head, bytes], None],
         forget: Callable[[int], None],
         max_streams: int,
+        most_gathered_bytes: int = 2 * MAX_MESSAGE_BYTES,
     ) -> None:
         self.out = [http2.greeting(max_streams)]
         self._ask = ask
         self._forget = forget
         self._max_streams = max_streams
+        self._most_gathered_bytes = most_gathered_bytes
         self._outbox = Outbox(self.out)
         self._heads = HeadReader()
         self._requests: dict[int, _Request] = {}
@@ -162,7 +162,7 @@ class Session:
         request.body += payload
         request.owed += len(payload)
         self._gathered += len(payload)
-        if self._gathered > _MOST_GATHERED_BYTES:
+        if self._gathered > self._most_gathered_bytes:
             raise Broken(Fault.ENHANCE_YOUR_CALM, "too many unfinished requests")
         if len(request.body) > MAX_MESSAGE_BYTES + PREFIX_BYTES:
             self.fail(stream, too_large())
@@ -192,11 +192,11 @@ class Session:
 
     def _open(self, flags: int, stream: int, block: bytes) -> None:
         head = self._heads.read(block)
+        if not stream & 1:
+            raise Broken(Fault.PROTOCOL_ERROR, f"a request on stream {stream}")
         if stream <= self._last:
             self._trailers(flags, stream)
             return
-        if not stream & 1:
-            raise Broken(Fault.PROTOCOL_ERROR, f"a request on stream {stream}")
         self._last = stream
         if self._leaving:
             return
@@ -259,7 +259,8 @@ class Session:
 
     def _window_update(self, _flags: int, stream: int, payload: bytes) -> None:
         _check_size(payload, 4)
-        self._check_known(stream)
+        if stream:
+            self._check_known(stream)
         increment = int.from_bytes(payload, "big") & MAX_WINDOW_BYTES
         if not increment:
             raise Broken(Fault.PROTOCOL_ERROR, "a window widened by nothing")
@@ -268,7 +269,7 @@ class Session:
 
     def _check_known(self, stream: int) -> None:
         """Refuse a frame on a stream that was never opened; one that has ended may be late."""
-        if stream > self._last:
+        if stream > self._last or stream == 0:
             raise Broken(Fault.PROTOCOL_ERROR, f"stream {stream} is not open")
 
 

@@ -1,0 +1,53 @@
+"""An event loop beside the test, for servers that blocking clients are to call."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from injector.emulator.rpc import Handle
+from injector.emulator.transport.ports import Tls
+from injector.emulator.transport.serve import serve
+
+Result = TypeVar("Result")
+
+
+class LoopThread:
+    """Runs coroutines in another thread's event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
+
+    def close(self) -> None:
+        self.run(self._loop.shutdown_asyncgens())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+@contextmanager
+def loop_thread() -> Iterator[LoopThread]:
+    thread = LoopThread()
+    try:
+        yield thread
+    finally:
+        thread.close()
+
+
+@contextmanager
+def serving(handle: Handle, *, transport: str = "asyncio", tls: Tls | None = None) -> Iterator[int]:
+    """Serve gRPC calls by `handle`, and give the port."""
+    with loop_thread() as thread:
+        server = thread.run(
+            serve(handle, host="127.0.0.1", port=0, tls=tls, transport=transport),
+        )
+        try:
+            yield server.port
+        finally:
+            thread.run(server.stop(grace_s=0.2))
