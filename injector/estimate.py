@@ -49,8 +49,11 @@ class Estimate:
         return max(0, self.operations - FREE_OPERATIONS) * USD_PER_MILLION / 1_000_000
 
 
-def estimate(records: int, ramp: Ramp, *, task_bytes: float) -> Estimate:
-    """Estimate a job of so many records whose tasks have `task_bytes` on average."""
+def estimate(records: int, ramp: Ramp, *, task_bytes: float, rejected: int = 0) -> Estimate:
+    """Estimate a job of so many records, the rejected ones too, for they keep their place.
+
+    `task_bytes` is the mean size of a task.
+    """
     chunks = math.ceil(records / CHUNK)
     seconds = ramp.time_of(chunks)
     steps = _steps(ramp, seconds) if records else ()
@@ -62,7 +65,7 @@ def estimate(records: int, ramp: Ramp, *, task_bytes: float) -> Estimate:
         seconds=seconds,
         steps=steps,
         queues_needed=math.ceil(peak / QUEUE_MAX_RATE),
-        operations=2 * (records * units + chunks),
+        operations=2 * ((records - rejected) * units + chunks),
     )
 
 

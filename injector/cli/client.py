@@ -1,6 +1,6 @@
 """The service, as the command line talks to it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -21,13 +21,14 @@ PAGE = 200
 class Service:
     """The service at a base URL; a token, if given, shows who asks.
 
-    Retries what was not taken, five times in all with growing, jittered waits. All its calls
-    may be repeated, since a job is registered once however often it is sent.
+    Tries five times in all what was not taken, with growing, jittered waits that `announce` is
+    told of. All calls may be repeated, since a job is registered once however often it is sent.
     """
 
     url: str
     token: str = ""
     clock: Clock = field(default_factory=SystemClock)
+    announce: Callable[[str], None] = lambda _: None
 
     def register(self, manifest: Json, staged: Json) -> tuple[Json, bool]:
         """Register the job; return it, and whether it is new."""
@@ -73,9 +74,15 @@ class Service:
             stop=tenacity.stop_after_attempt(ATTEMPTS),
             wait=tenacity.wait_exponential_jitter(initial=0.5, max=8),
             sleep=self.clock.sleep,
+            before_sleep=self._announce,
             reraise=True,
         )
         return retrying(self._once, method, path, json, params)
+
+    def _announce(self, state: tenacity.RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        wait_s = state.next_action.sleep if state.next_action else 0.0
+        self.announce(f"{error} Trying again in {wait_s:.1f} s")
 
     def _once(
         self, method: str, path: str, json: Json | None, params: Mapping[str, str] | None

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 _WIDE = 10_000
 
@@ -37,7 +38,7 @@ def print_pairs(pairs: Mapping[str, str]) -> None:
     table.add_column(style="bold")
     table.add_column()
     for name, value in pairs.items():
-        table.add_row(name, value)
+        table.add_row(Text(name), Text(value))
     console().print(table)
 
 
@@ -49,7 +50,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], title: s
             heading.removeprefix(">"), justify="right" if heading.startswith(">") else "left"
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console().print(table)
 
 

@@ -1,0 +1,84 @@
+"""What the records turn out to be: how many, which are bad, and the first tasks made of them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from injector.delivery.ports import Create
+from injector.errors import Rejected
+from injector.manifest.record import Record
+from injector.manifest.request import Renderer
+from injector.staging.chunk import Bad
+from injector.staging.files import find_files
+from injector.staging.meter import Meter, Progress
+from injector.staging.reader import ChunkReader
+from injector.staging.seal import Staged
+from injector.staging.source import Source
+from injector.staging.trial import Trial
+from injector.wire import task_size
+
+SAMPLES = 3
+MEASURED = 1000
+_REPORT_EVERY = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The outcome of looking at every record once.
+
+    `samples` are the first tasks; `task_bytes` is the mean size of the first thousand.
+    """
+
+    records: int
+    rejected: int
+    rejects: tuple[Bad, ...]
+    samples: tuple[Create, ...]
+    task_bytes: float
+
+
+def look_through(
+    source: Source, renderer: Renderer, *, now: float, progress: Callable[[Progress], object]
+) -> Findings:
+    """Try every record of the source, and write nothing."""
+    files = find_files(source.location)
+    meter = Meter(files, kept_rejects=source.limits.kept_rejects)
+    records = _good_records(Trial(source, files, renderer, meter, now), progress)
+    samples, task_bytes = _measure(records, renderer, now)
+    for _ in records:
+        pass
+    return Findings(meter.records, meter.rejected, tuple(meter.rejects), samples, task_bytes)
+
+
+def findings_of(staged: Staged, renderer: Renderer, *, now: float) -> Findings:
+    """Return what a staging found, with samples read back from its first chunks."""
+    reader = ChunkReader(staged.store)
+    chunks = (reader.read(number) for number in range(staged.chunks))
+    records = (one for chunk in chunks for one in chunk.records if isinstance(one, Record))
+    samples, task_bytes = _measure(records, renderer, now)
+    return Findings(staged.records, staged.rejected, staged.rejects, samples, task_bytes)
+
+
+def _good_records(trial: Trial, progress: Callable[[Progress], object]) -> Iterator[Record]:
+    for ordinal, (_, line, body, _) in enumerate(trial.records()):
+        if isinstance(body, bytes):
+            yield Record(ordinal, line, body)
+        if ordinal % _REPORT_EVERY == 0:
+            progress(trial.meter.progress())
+    progress(trial.meter.progress())
+
+
+def _measure(
+    records: Iterator[Record], renderer: Renderer, now: float
+) -> tuple[tuple[Create, ...], float]:
+    """Take the first tasks, and the mean size of more of them."""
+    samples: list[Create] = []
+    sizes = [0]
+    for record in islice(records, MEASURED):
+        try:
+            create = renderer.create(record, now=now)
+        except Rejected:  # it is due too late as of now; it may be in time later
+            continue
+        sizes.append(task_size(create))
+        if len(samples) < SAMPLES:
+            samples.append(create)
+    return tuple(samples), sum(sizes) / max(1, len(sizes) - 1)

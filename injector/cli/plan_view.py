@@ -1,0 +1,92 @@
+"""A plan on the screen."""
+
+from collections.abc import Iterator
+
+from injector.cli.output import console, count, print_pairs, print_table, rate, span
+from injector.cli.planning import ASSUMPTIONS, Plan, sample_json
+from injector.delivery.ports import Create
+from injector.estimate import Step
+from injector.staging.chunk import Bad
+
+REJECTS_SHOWN = 20
+STEPS_SHOWN = 20
+
+
+def show_plan(plan: Plan) -> None:
+    """Show the plan: figures, ramp, rejects, samples, warnings."""
+    print_pairs(_figures(plan))
+    _show_steps(plan.estimate.steps)
+    show_rejects(plan.findings.rejects, plan.findings.rejected)
+    for create in plan.findings.samples:
+        _show_sample(create)
+    screen = console()
+    screen.print("\nassuming that:", style="dim")
+    for assumption in ASSUMPTIONS:
+        screen.print(f"  {assumption}", style="dim", markup=False)
+
+
+def show_warnings(plan: Plan) -> None:
+    """Show what speaks against the job, on the error stream."""
+    for warning in plan.warnings:
+        console(stderr=True).print(f"warning: {warning}", style="yellow", markup=False)
+
+
+def show_rejects(rejects: tuple[Bad, ...], total: int) -> None:
+    """Show the first rejects, by line and reason."""
+    if not total:
+        return
+    shown = rejects[:REJECTS_SHOWN]
+    title = f"\nrejected: {count(total)}" + (
+        f", the first {len(shown)}" if total > len(shown) else ""
+    )
+    print_table((">line", "reason"), ((_place(bad), bad.reason) for bad in shown), title=title)
+
+
+def _figures(plan: Plan) -> dict[str, str]:
+    found, findings = plan.estimate, plan.findings
+    queues = f"the group has {len(plan.group.queues)}" if plan.group.queues else "of 500/s each"
+    return {
+        "job": plan.manifest.job,
+        "group": plan.group.name,
+        "records": f"{count(findings.records)}, {count(findings.rejected)} of them rejected "
+        f"({count(plan.rejects_allowed)} allowed)",
+        "chunks": f"{count(found.chunks)} injector tasks of up to 100 records",
+        "time to create": span(found.seconds),
+        "peak": f"{rate(found.peak_create_rate)} creates/s",
+        "queues needed": f"{found.queues_needed}; {queues}",
+        "operations": f"{count(found.operations)}, about USD {found.cost_usd:,.2f}",
+    }
+
+
+def _show_steps(steps: tuple[Step, ...]) -> None:
+    title = "\nramp" if len(steps) <= STEPS_SHOWN else f"\nramp, the first {STEPS_SHOWN} steps"
+    headings = (">minute", ">injector/s", ">creates/s", ">records before")
+    print_table(headings, map(_step_row, steps[:STEPS_SHOWN]), title=title)
+
+
+def _step_row(step: Step) -> tuple[str, ...]:
+    minute, injector_rate = f"{step.at_s / 60:g}", rate(round(step.injector_rate, 3))
+    return minute, injector_rate, rate(round(step.create_rate)), count(step.records_before)
+
+
+def _show_sample(create: Create) -> None:
+    sample = sample_json(create)
+    screen = console()
+    screen.print(f"\n{sample['method']} {sample['url']}", style="bold", markup=False)
+    for line in _sample_lines(sample):
+        screen.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _sample_lines(sample: dict[str, object]) -> Iterator[str]:
+    headers, token = sample["headers"], sample["token"]
+    if isinstance(headers, dict):
+        yield from (f"{name}: {value}" for name, value in headers.items())
+    if isinstance(token, dict):
+        yield f"({token['kind']} token of {token['service_account']} for {token['scope']})"
+    if sample["body"]:
+        yield str(sample["body"])
+    yield f"as {sample['queue']}/tasks/{sample['task_id']}"
+
+
+def _place(bad: Bad) -> str:
+    return f"{bad.file}:{bad.line}" if bad.file else str(bad.line)

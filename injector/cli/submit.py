@@ -1,0 +1,118 @@
+"""`injector submit`."""
+
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from injector.cli.client import Json, Service
+from injector.cli.findings import findings_of
+from injector.cli.options import json_option, manifest_argument, service_at, service_option
+from injector.cli.output import console, count, print_json
+from injector.cli.plan import known_or_usual, plan_of, show, task_queues
+from injector.cli.plan_view import show_plan, show_rejects, show_warnings
+from injector.cli.planning import Plan, make_plan
+from injector.cli.reading import Reading, reading_options, staging_bar
+from injector.cli.watch import watch
+from injector.errors import Misused
+from injector.manifest.request import compile_request
+from injector.manifest.schema import Manifest
+from injector.settings import is_loopback, read_settings
+from injector.staging.seal import Staged
+from injector.staging.stage import stage
+
+
+@click.command()
+@manifest_argument()
+@reading_options
+@service_option()
+@click.option("--store", metavar="URL", help="Where the chunks go [INJECTOR_STORE_URL].")
+@click.option("--dry-run", is_flag=True, help="Show the plan and stop, as `injector plan` does.")
+@click.option("--yes", "-y", "is_sure", is_flag=True, help="Do not ask.")
+@click.option("--watch", "follows", is_flag=True, help="Follow the job until it ends.")
+@json_option()
+def command(  # noqa: PLR0913  (one for each option)
+    manifest: Path,
+    reading: Reading,
+    url: str | None,
+    store: str | None,
+    *,
+    dry_run: bool,
+    is_sure: bool,
+    follows: bool,
+    as_json: bool,
+) -> int:
+    """Stage the records of MANIFEST in chunks, and register its job with the service.
+
+    Submitting the same job again changes nothing; the same id with other content is refused.
+    Exits with 1 when there are more rejects than the manifest allows; then nothing is registered.
+
+    Example: injector submit welcome.yaml --yes --watch
+    """
+    if dry_run:
+        plan = plan_of(manifest, reading)
+        show(plan, as_json=as_json)
+        return 1 if plan.has_too_many_rejects else 0
+    if not is_sure and not sys.stdin.isatty():
+        raise click.UsageError("this is not a terminal, so nobody can be asked; add --yes")
+    service = service_at(url)
+    plan, staged = stage_and_plan(manifest, reading, _store_for(service, store))
+    if not _is_wanted(plan, is_sure=is_sure):
+        return 1
+    _register(service, plan.manifest, staged, as_json=as_json)
+    return watch(service, plan.manifest.job) if follows else 0
+
+
+def _store_for(service: Service, store: str | None) -> str:
+    """Return where the chunks go; a service elsewhere cannot read this machine's folders."""
+    store = store or read_settings().store_url
+    is_folder = "://" not in store or store.startswith("file://")
+    if is_folder and not is_loopback(urlsplit(service.url).hostname):
+        raise Misused(
+            f"{service.url} cannot read the folder {store}; set --store or INJECTOR_STORE_URL "
+            "to a bucket, such as gs://BUCKET/chunks"
+        )
+    return store
+
+
+def stage_and_plan(path: Path, reading: Reading, store: str) -> tuple[Plan, Staged]:
+    """Stage the records, and plan the job that they make."""
+    settings = read_settings()
+    manifest = reading.manifest(path)
+    group, notes = known_or_usual(manifest.group, reading.group(manifest.group, settings))
+    source = reading.source(manifest, path)
+    with staging_bar() as progress:
+        staged = stage(source, manifest, store, clock=settings.clock, progress=progress)
+    renderer = compile_request(manifest, task_queues(group), ramp=group.ramp)
+    findings = findings_of(staged, renderer, now=settings.clock.now())
+    return make_plan(manifest, group, findings, latency_s=reading.latency_s, notes=notes), staged
+
+
+def _is_wanted(plan: Plan, *, is_sure: bool) -> bool:
+    """Tell whether the job is to be registered; ask, unless that is settled."""
+    if plan.has_too_many_rejects:
+        show_rejects(plan.findings.rejects, plan.findings.rejected)
+        show_warnings(plan)
+        click.echo("injector: nothing is registered", err=True)
+        return False
+    if is_sure:
+        return True
+    show_plan(plan)
+    show_warnings(plan)
+    return click.confirm(f"Create {count(plan.findings.records)} tasks?", err=True)
+
+
+def _register(service: Service, manifest: Manifest, staged: Staged, *, as_json: bool) -> None:
+    facts: Json = msgspec.to_builtins(staged)
+    del facts["rejects"]  # each chunk's receipt lists its own
+    job, is_new = service.register(manifest.model_dump(mode="json"), facts)
+    if as_json:
+        print_json(job)
+        return
+    rejected = f", {count(staged.rejected)} of them rejected" if staged.rejected else ""
+    verdict = "registered" if is_new else "is registered already; nothing new"
+    records = f"{count(staged.records)} records{rejected}"
+    console().print(f"{manifest.job} {verdict}: {records}", markup=False)
+    console().print(f"follow it: injector watch {manifest.job}", markup=False)
