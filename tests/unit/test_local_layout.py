@@ -21,7 +21,7 @@ def test_all_programs_of_a_run_share_its_clock(tmp_path: Path) -> None:
     run = a_run(tmp_path, speed=20.0)
     emulator, service = (p for p in run.programs() if p.name in {"emulator", "service"})
     assert run.clock == FastClock(20.0, 5.0)
-    assert ("--speed", "20.0", "--origin", "5.0") == emulator.command[-6:-2]
+    assert emulator.command[-6:-2] == ("--speed", "20.0", "--origin", "5.0")
     assert service.env["INJECTOR_CLOCK_SPEED"] == "20.0"
     assert service.env["INJECTOR_CLOCK_ORIGIN"] == "5.0"
 
@@ -54,7 +54,7 @@ def test_groups_that_were_edited_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_missing_groups_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Misused, match="nowhere.yaml: No such file"):
+    with pytest.raises(Misused, match=r"nowhere\.yaml: No such file"):
         prepare(a_run(tmp_path, groups=tmp_path / "nowhere.yaml"))
 
 
