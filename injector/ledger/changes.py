@@ -7,9 +7,9 @@ from sqlalchemy import Connection, insert, update
 
 from injector.errors import Conflict
 from injector.ledger.lookup import clean, load_job
-from injector.ledger.ports import AuditLine, Job, JobState, Tuning
 from injector.ledger.tables import audit, jobs
 from injector.ledger.totals import totals
+from injector.ledger.values import AuditLine, Job, JobState, Tuning
 
 FOLLOWS: Mapping[JobState, frozenset[JobState]] = {
     JobState.RUNNING: frozenset(set(JobState) - {JobState.RUNNING}),
@@ -26,11 +26,12 @@ UNDER_WAY = frozenset({JobState.RUNNING, JobState.PAUSED})
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """When a change is made, by whom and why."""
+    """When a change is made, by whom and why, and of which version of the job, if that matters."""
 
     at: float
     who: str
     reason: str = ""
+    expected_version: int | None = None
 
     def line(self, job_id: str, what: str, old: object, new: object) -> AuditLine:
         """Write it down as an audit line."""
@@ -41,7 +42,7 @@ class Act:
 
 def set_state(connection: Connection, *, job_id: str, state: JobState, act: Act) -> Job:
     """Change the state, if it is another and may follow."""
-    job = load_job(connection, job_id, lock=True)
+    job = _to_change(connection, job_id, act)
     if state is job.state:
         return job
     _check_follows(connection, job, state)
@@ -62,7 +63,7 @@ def _check_follows(connection: Connection, job: Job, state: JobState) -> None:
 
 def tune(connection: Connection, *, job_id: str, tuning: Tuning, act: Act) -> Job:
     """Change what differs of weight, priority and rate limit."""
-    job = load_job(connection, job_id, lock=True)
+    job = _to_change(connection, job_id, act)
     new = {name: value for name, value in asdict(tuning).items() if value != getattr(job, name)}
     if not new:
         return job
@@ -70,6 +71,16 @@ def tune(connection: Connection, *, job_id: str, tuning: Tuning, act: Act) -> Jo
     for name, value in new.items():
         note(connection, act.line(job_id, name, getattr(job, name), value))
     return load_job(connection, job_id)
+
+
+def _to_change(connection: Connection, job_id: str, act: Act) -> Job:
+    job = load_job(connection, job_id, lock=True)
+    if act.expected_version not in (None, job.version):
+        raise Conflict(
+            f"job {job_id!r} was changed meanwhile: it is at version {job.version}, "
+            f"not {act.expected_version}; look at it again"
+        )
+    return job
 
 
 def _change(connection: Connection, job: Job, values: Mapping[str, object]) -> None:

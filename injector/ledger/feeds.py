@@ -13,8 +13,8 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 
 from injector.ledger.gaps import gaps
 from injector.ledger.lookup import find
-from injector.ledger.ports import Chunks
 from injector.ledger.tables import feeds, jobs
+from injector.ledger.values import Chunks
 
 SCAN = 250_000
 """How many chunks one call looks over: four minutes of the API's quota of creates."""

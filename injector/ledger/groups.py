@@ -7,9 +7,9 @@ from sqlalchemy import Connection, insert, select, update
 
 from injector.ledger.database import Database
 from injector.ledger.lookup import clean
-from injector.ledger.ports import GroupState, RampDecision
 from injector.ledger.statements import add_new
 from injector.ledger.tables import decisions, groups
+from injector.ledger.values import GroupState, RampDecision
 
 
 class GroupTable:

@@ -13,11 +13,11 @@ from injector.ledger.changes import UNDER_WAY, Act, note, set_state, tune
 from injector.ledger.database import Database
 from injector.ledger.deletion import hide, sweep
 from injector.ledger.lookup import COLUMNS, clean, find, job_of, load_job
-from injector.ledger.ports import AuditLine, Chunks, Job, JobState, NewJob, Reject, Totals, Tuning
 from injector.ledger.registry import check_id, same_or_conflict
 from injector.ledger.statements import add_new
 from injector.ledger.tables import audit, jobs, rejects
 from injector.ledger.totals import totals
+from injector.ledger.values import AuditLine, Chunks, Job, JobState, NewJob, Reject, Totals, Tuning
 
 
 class JobTable:
@@ -41,16 +41,32 @@ class JobTable:
         """Return jobs, newest first, from the one after the job `after` on."""
         return self._database.read(partial(_list, after=after, limit=limit, state=state))
 
-    def set_state(
-        self, job_id: str, state: JobState, reason: str, *, now: float, who: str = ""
+    def set_state(  # noqa: PLR0913
+        self,
+        job_id: str,
+        state: JobState,
+        reason: str,
+        *,
+        now: float,
+        who: str = "",
+        expected_version: int | None = None,
     ) -> Job:
         """Change the state and write an audit line; a state it already has changes nothing."""
-        act = Act(now, who, reason)
+        act = Act(now, who, reason, expected_version)
         return self._database.write(partial(set_state, job_id=job_id, state=state, act=act))
 
-    def tune(self, job_id: str, tuning: Tuning, *, now: float, who: str = "") -> Job:
+    def tune(
+        self,
+        job_id: str,
+        tuning: Tuning,
+        *,
+        now: float,
+        who: str = "",
+        expected_version: int | None = None,
+    ) -> Job:
         """Change weight, priority and rate limit, with an audit line for each that differs."""
-        return self._database.write(partial(tune, job_id=job_id, tuning=tuning, act=Act(now, who)))
+        act = Act(now, who, expected_version=expected_version)
+        return self._database.write(partial(tune, job_id=job_id, tuning=tuning, act=act))
 
     def totals(self, job_id: str) -> Totals:
         """Add up the job at a cost that does not depend on its size."""
@@ -116,7 +132,7 @@ class JobTable:
         return self._database.read(partial(_rejects, job_id=job_id, after=after, limit=limit))
 
     def audit(self, job_id: str, *, limit: int = 100) -> Sequence[AuditLine]:
-        """Return the newest changes first; they outlive the job."""
+        """Return the newest changes first, whether or not there is, or was, such a job."""
         c = audit.c
         query = (
             select(c.at, c.job, c.who, c.what, c.old, c.new, c.reason)

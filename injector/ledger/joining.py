@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from injector.errors import Rejected
-from injector.ledger.ports import Receipt
+from injector.ledger.values import Receipt
 
 
 def join(kept: Receipt, more: Receipt) -> Receipt:

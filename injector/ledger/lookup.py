@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from sqlalchemy import Connection, Row, bindparam, select
 
 from injector.errors import NotFound
-from injector.ledger.ports import Job, JobState
 from injector.ledger.tables import jobs
+from injector.ledger.values import Job, JobState
 
 _FIND = select(jobs.c.key, jobs.c.queue_group, jobs.c.chunks).where(jobs.c.id == bindparam("id"))
 

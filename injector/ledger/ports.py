@@ -1,4 +1,4 @@
-"""What the ledger keeps, and what it can be asked.
+"""What the ledger can be asked, and the values that it takes and gives.
 
 Times are Unix seconds as floats. Every call may raise `Retryable` (the database is busy or
 away) and `Misused` (it is read-only, full, or of another version); what else it raises is
@@ -6,214 +6,46 @@ said where it does. Nothing here holds a transaction open between calls.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from injector.delivery.ports import Outcome
+from injector.ledger.values import (
+    AuditLine,
+    Chunks,
+    GroupState,
+    Job,
+    JobState,
+    Minute,
+    NewJob,
+    RampDecision,
+    Receipt,
+    Reject,
+    Selection,
+    Totals,
+    Tuning,
+)
 
-
-class JobState(StrEnum):
-    """Where a job stands.
-
-    running ⇄ paused; either → cancelled, finished, failed; failed → running. Cancelled and
-    finished are for good.
-    """
-
-    RUNNING = "running"
-    PAUSED = "paused"
-    CANCELLED = "cancelled"
-    FINISHED = "finished"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class NewJob:
-    """A job to register.
-
-    `rejected` counts the records that staging found bad; their chunks' receipts list them
-    like all others. `max_rate` is in injector tasks per second, None leaves it to the group.
-    `parent` is the job whose records this one sends again, empty for a job of its own.
-    """
-
-    id: str
-    group: str
-    manifest_json: str
-    store: str
-    records: int
-    chunks: int
-    digest: str
-    rejected: int = 0
-    weight: float = 1.0
-    priority: int = 0
-    max_rate: float | None = None
-    parent: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A registered job.
-
-    `cursor` is the first chunk that was never fed. `version` grows with every change of
-    state or tuning (not of the cursor). `started_at` is None until the first chunk is fed,
-    `finished_at` until the job is finished, cancelled or failed. `max_rate` and the fields
-    before it are as in NewJob.
-    """
-
-    id: str
-    group: str
-    manifest_json: str
-    store: str
-    records: int
-    chunks: int
-    digest: str
-    rejected: int
-    weight: float
-    priority: int
-    max_rate: float | None
-    parent: str
-    state: JobState
-    reason: str
-    cursor: int
-    version: int
-    registered_at: float
-    started_at: float | None
-    finished_at: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """What may be changed on a job under way; as in NewJob."""
-
-    weight: float = 1.0
-    priority: int = 0
-    max_rate: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """How far a job is. The first three count records, the others chunks."""
-
-    created: int = 0
-    existed: int = 0
-    rejected: int = 0
-    chunks_settled: int = 0
-    fed: int = 0
-
-    @property
-    def settled(self) -> int:
-        """Count the records that have an outcome."""
-        return self.created + self.existed + self.rejected
-
-
-@dataclass(frozen=True, slots=True)
-class Chunks:
-    """The chunks first … past - 1 of a job, to be fed as `generation`.
-
-    `feed` names the feeding that lost them; only the ledger reads it.
-    """
-
-    first: int
-    past: int
-    generation: int
-    feed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Reject:
-    """A record refused for good: its place in the chunk and the source, and why.
-
-    `line` is the physical line in `file`; `file` may be empty when there is one source.
-    """
-
-    position: int
-    ordinal: int
-    line: int
-    reason: str
-    file: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What became of a chunk's records: bit i of a mask stands for record i of the chunk."""
-
-    job: str
-    chunk: int
-    records: int
-    created_mask: int = 0
-    existed_mask: int = 0
-    rejected_mask: int = 0
-    rejects: tuple[Reject, ...] = ()
-
-    @property
-    def settled_mask(self) -> int:
-        """Return the records that have an outcome."""
-        return self.created_mask | self.existed_mask | self.rejected_mask
-
-    @property
-    def open_mask(self) -> int:
-        """Return the records that have none yet."""
-        return ((1 << self.records) - 1) & ~self.settled_mask
-
-    @property
-    def settled(self) -> bool:
-        """Tell whether every record has an outcome."""
-        return self.open_mask == 0
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Records of one chunk: those whose bit is set in `mask`; -1 stands for all of them."""
-
-    chunk: int
-    mask: int
-
-
-@dataclass(frozen=True, slots=True)
-class Minute:
-    """What a group's fan-outs saw in the minute that starts at `at`, by name of the count."""
-
-    at: float
-    counts: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupState:
-    """A group's ramp as the controller left it.
-
-    `ramp_json` is the controller's own text, empty for a group never saved. `version` grows
-    by one with each save.
-    """
-
-    group: str
-    ramp_json: str = ""
-    version: int = 0
-    saved_at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class RampDecision:
-    """One decision of the controller. `evidence_json` is what it saw, in its own words."""
-
-    at: float
-    action: str
-    rate: float
-    concurrency: int
-    reason: str
-    evidence_json: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AuditLine:
-    """Who changed what of a job, from what, to what, and why."""
-
-    at: float
-    job: str
-    who: str
-    what: str
-    old: str
-    new: str
-    reason: str
+__all__ = [
+    "AuditLine",
+    "Chunks",
+    "GroupState",
+    "Groups",
+    "Job",
+    "JobState",
+    "Jobs",
+    "Leases",
+    "LedgerPort",
+    "Minute",
+    "NewJob",
+    "RampDecision",
+    "Receipt",
+    "Receipts",
+    "Reject",
+    "Selection",
+    "SignalLog",
+    "Totals",
+    "Tuning",
+]
 
 
 class Jobs(Protocol):
@@ -233,16 +65,35 @@ class Jobs(Protocol):
     ) -> Sequence[Job]:
         """Return jobs, newest first, from the one after the job `after` on."""
 
-    def set_state(
-        self, job_id: str, state: JobState, reason: str, *, now: float, who: str = ""
+    def set_state(  # noqa: PLR0913
+        self,
+        job_id: str,
+        state: JobState,
+        reason: str,
+        *,
+        now: float,
+        who: str = "",
+        expected_version: int | None = None,
     ) -> Job:
         """Change the state and write an audit line; a state it already has changes nothing.
 
-        Raises `Conflict` when the state cannot follow the present one.
+        Raises `Conflict` when the state cannot follow the present one, or when the job is not
+        at `expected_version` any more; None does not ask.
         """
 
-    def tune(self, job_id: str, tuning: Tuning, *, now: float, who: str = "") -> Job:
-        """Change weight, priority and rate limit, with an audit line for each that differs."""
+    def tune(
+        self,
+        job_id: str,
+        tuning: Tuning,
+        *,
+        now: float,
+        who: str = "",
+        expected_version: int | None = None,
+    ) -> Job:
+        """Change weight, priority and rate limit, with an audit line for each that differs.
+
+        Raises `Conflict` as `set_state` does.
+        """
 
     def totals(self, job_id: str) -> Totals:
         """Add up the job at a cost that does not depend on its size."""
@@ -285,7 +136,7 @@ class Jobs(Protocol):
         """Return rejects in the source's order, from the first ordinal beyond `after` on."""
 
     def audit(self, job_id: str, *, limit: int = 100) -> Sequence[AuditLine]:
-        """Return the newest changes first; they outlive the job."""
+        """Return the newest changes first, whether or not there is, or was, such a job."""
 
     def delete(self, job_id: str, *, now: float, who: str = "") -> None:
         """Remove the job and all that is kept of it but its audit lines.

@@ -11,10 +11,10 @@ from injector.ledger.database import Database
 from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
 from injector.ledger.lookup import Found, clean, find
-from injector.ledger.ports import Receipt, Reject, Selection
 from injector.ledger.signals import add_counts
 from injector.ledger.statements import add_new, add_up
 from injector.ledger.tables import SHARDS, counters, receipts, rejects
+from injector.ledger.values import Receipt, Reject, Selection
 
 PAGE = 1000
 """How many receipts are read at once."""

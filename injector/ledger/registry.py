@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from injector.errors import Conflict, Misused
 from injector.ledger.lookup import storable
-from injector.ledger.ports import Job, NewJob
+from injector.ledger.values import Job, NewJob
 
 CONTENT = ("group", "records", "chunks", "digest", "rejected", "parent")
 """What must agree, beside the manifest. Where the chunks lie is not content, and weight,

@@ -1,10 +1,12 @@
 """Bring a database to the present tables, or say that it is not there yet."""
 
-from sqlalchemy import Connection, Engine, inspect, text
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from injector.errors import Misused
-from injector.ledger.engines import WRITING, make_engine, parse_url
+from injector.ledger.engines import WRITING, in_memory, make_engine, parse_url
 from injector.ledger.faults import verdict
 from injector.ledger.tables import REVISION
 
@@ -17,6 +19,7 @@ def upgrade(url: str) -> None:
     parsed = parse_url(url)
     engine = make_engine(parsed, wait_s=10.0, connections=1)
     try:
+        _make_folder(engine.url)
         migrate(engine)
     except SQLAlchemyError as error:
         raise verdict(error, parsed) from error
@@ -29,6 +32,7 @@ def prepare(engine: Engine) -> None:
 
     Raises Misused when the database is of another version and may not be changed here.
     """
+    _make_folder(engine.url)
     found = revision(engine)
     if found == REVISION:
         return
@@ -57,6 +61,14 @@ def migrate(engine: Engine) -> None:
         _refuse_newer(engine, found)
         if found != REVISION:
             _run_alembic(connection)
+
+
+def _make_folder(url: URL) -> None:
+    """Make the folder of a SQLite file, but not the one above it: that would be a typing error."""
+    if url.drivername.startswith("sqlite") and not in_memory(url):
+        folder = Path(str(url.database).removeprefix("file:")).absolute().parent
+        if folder.parent.is_dir():
+            folder.mkdir(exist_ok=True)
 
 
 def _write_ahead(engine: Engine) -> None:

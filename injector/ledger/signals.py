@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from injector.ledger.database import Database
-from injector.ledger.ports import Minute
 from injector.ledger.statements import add_new
 from injector.ledger.tables import signals
+from injector.ledger.values import Minute
 
 _AT = (
     (signals.c.queue_group == bindparam("group"))

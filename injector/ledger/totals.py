@@ -3,8 +3,8 @@
 from sqlalchemy import Connection, bindparam, func, select
 
 from injector.ledger.lookup import storable, unknown
-from injector.ledger.ports import Totals
 from injector.ledger.tables import counters, jobs
+from injector.ledger.values import Totals
 
 
 def totals(connection: Connection, job_id: str) -> Totals:

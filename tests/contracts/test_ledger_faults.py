@@ -86,8 +86,17 @@ def fill(ledger: Ledger) -> None:
         ledger.leases.acquire(f"name {number} " + "x" * 1000, "a", now=1.0, ttl_s=1.0)
 
 
-def test_missing_folder_is_said_to_be_the_cause(tmp_path: Path):
-    ledger = open_ledger(f"sqlite:///{tmp_path / 'nowhere' / 'ledger.db'}", patience_s=0.2)
+def test_folder_of_the_file_is_made(tmp_path: Path):
+    ledger = open_ledger(f"sqlite:///{tmp_path / '.injector' / 'ledger.db'}")
+
+    ledger.ping()
+
+    assert (tmp_path / ".injector" / "ledger.db").exists()
+    ledger.close()
+
+
+def test_missing_folder_above_is_said_to_be_the_cause(tmp_path: Path):
+    ledger = open_ledger(f"sqlite:///{tmp_path / 'no' / 'where' / 'ledger.db'}", patience_s=0.2)
 
     with pytest.raises(Misused, match="cannot be opened; does its folder exist"):
         ledger.ping()

@@ -214,6 +214,20 @@ def test_version_grows_with_each_change_and_not_without(ledger: Ledger):
     assert versions == [2, 2, 3, 3]
 
 
+def test_change_of_a_version_that_is_gone_is_refused(ledger: Ledger):
+    ledger.jobs.register(JOB, now=10.0)
+    seen = ledger.jobs.get("welcome").version
+    ledger.jobs.tune("welcome", Tuning(weight=2.0), now=11.0, expected_version=seen)
+
+    with pytest.raises(Conflict, match="was changed meanwhile: it is at version 2, not 1"):
+        ledger.jobs.set_state("welcome", JobState.PAUSED, "", now=12.0, expected_version=seen)
+    with pytest.raises(Conflict, match="was changed meanwhile"):
+        ledger.jobs.tune("welcome", Tuning(weight=3.0), now=12.0, expected_version=seen)
+
+    job = ledger.jobs.get("welcome")
+    assert (job.state, job.weight) == (JobState.RUNNING, 2.0)
+
+
 def test_tuning_leaves_a_line_for_each_value_that_differs(ledger: Ledger):
     ledger.jobs.register(JOB, now=10.0)
 

@@ -1,0 +1,208 @@
+"""What the ledger keeps. Times are Unix seconds as floats."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class JobState(StrEnum):
+    """Where a job stands.
+
+    running ⇄ paused; either → cancelled, finished, failed; failed → running. Cancelled and
+    finished are for good.
+    """
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to register.
+
+    `rejected` counts the records that staging found bad; their chunks' receipts list them
+    like all others. `max_rate` is in injector tasks per second, None leaves it to the group.
+    `parent` is the job whose records this one sends again, empty for a job of its own.
+    """
+
+    id: str
+    group: str
+    manifest_json: str
+    store: str
+    records: int
+    chunks: int
+    digest: str
+    rejected: int = 0
+    weight: float = 1.0
+    priority: int = 0
+    max_rate: float | None = None
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A registered job.
+
+    `cursor` is the first chunk that was never fed. `version` grows with every change of
+    state or tuning (not of the cursor). `started_at` is None until the first chunk is fed,
+    `finished_at` until the job is finished, cancelled or failed. `max_rate` and the fields
+    before it are as in NewJob.
+    """
+
+    id: str
+    group: str
+    manifest_json: str
+    store: str
+    records: int
+    chunks: int
+    digest: str
+    rejected: int
+    weight: float
+    priority: int
+    max_rate: float | None
+    parent: str
+    state: JobState
+    reason: str
+    cursor: int
+    version: int
+    registered_at: float
+    started_at: float | None
+    finished_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What may be changed on a job under way; as in NewJob."""
+
+    weight: float = 1.0
+    priority: int = 0
+    max_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How far a job is. The first three count records, the others chunks."""
+
+    created: int = 0
+    existed: int = 0
+    rejected: int = 0
+    chunks_settled: int = 0
+    fed: int = 0
+
+    @property
+    def settled(self) -> int:
+        """Count the records that have an outcome."""
+        return self.created + self.existed + self.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """The chunks first … past - 1 of a job, to be fed as `generation`.
+
+    `feed` names the feeding that lost them; only the ledger reads it.
+    """
+
+    first: int
+    past: int
+    generation: int
+    feed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A record refused for good: its place in the chunk and the source, and why.
+
+    `line` is the physical line in `file`; `file` may be empty when there is one source.
+    """
+
+    position: int
+    ordinal: int
+    line: int
+    reason: str
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a chunk's records: bit i of a mask stands for record i of the chunk."""
+
+    job: str
+    chunk: int
+    records: int
+    created_mask: int = 0
+    existed_mask: int = 0
+    rejected_mask: int = 0
+    rejects: tuple[Reject, ...] = ()
+
+    @property
+    def settled_mask(self) -> int:
+        """Return the records that have an outcome."""
+        return self.created_mask | self.existed_mask | self.rejected_mask
+
+    @property
+    def open_mask(self) -> int:
+        """Return the records that have none yet."""
+        return ((1 << self.records) - 1) & ~self.settled_mask
+
+    @property
+    def settled(self) -> bool:
+        """Tell whether every record has an outcome."""
+        return self.open_mask == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Records of one chunk: those whose bit is set in `mask`; -1 stands for all of them."""
+
+    chunk: int
+    mask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Minute:
+    """What a group's fan-outs saw in the minute that starts at `at`, by name of the count."""
+
+    at: float
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """A group's ramp as the controller left it.
+
+    `ramp_json` is the controller's own text, empty for a group never saved. `version` grows
+    by one with each save.
+    """
+
+    group: str
+    ramp_json: str = ""
+    version: int = 0
+    saved_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RampDecision:
+    """One decision of the controller. `evidence_json` is what it saw, in its own words."""
+
+    at: float
+    action: str
+    rate: float
+    concurrency: int
+    reason: str
+    evidence_json: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """Who changed what of a job, from what, to what, and why."""
+
+    at: float
+    job: str
+    who: str
+    what: str
+    old: str
+    new: str
+    reason: str
