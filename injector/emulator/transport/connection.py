@@ -36,10 +36,9 @@ class Connection(asyncio.Protocol):
         self.closed = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Greet the client."""
+        """Wait for the client's greeting; ours, too, leaves only if it speaks HTTP/2."""
         self._transport = cast("asyncio.Transport", transport)
         self._among.add(self)
-        self._flush()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Give up the calls whose answers nobody waits for."""
@@ -67,6 +66,7 @@ class Connection(asyncio.Protocol):
         try:
             self._session.receive(data)
         except NotHttp2:
+            self._session.out.clear()
             self._close(_NOT_HTTP2)
         except Broken as broken:
             self._close(goaway(self._session.last_stream, broken.fault, broken.why))
