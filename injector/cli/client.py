@@ -72,7 +72,7 @@ class Service:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(Retryable),
             stop=tenacity.stop_after_attempt(ATTEMPTS),
-            wait=tenacity.wait_exponential_jitter(initial=0.5, max=8),
+            wait=tenacity.wait_exponential(multiplier=0.5, max=8) + tenacity.wait_random(0, 0.5),
             sleep=self.clock.sleep,
             before_sleep=self._announce,
             reraise=True,

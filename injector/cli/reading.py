@@ -1,5 +1,6 @@
 """What submit and plan read first: the manifest, its source, its group."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -14,7 +15,7 @@ from rich.progress import Progress as Bars
 from injector.cli.output import console, count
 from injector.errors import Misused
 from injector.groups import Group
-from injector.manifest import load_groups, load_manifest
+from injector.manifest import load_groups, load_manifest, parse_manifest
 from injector.manifest.schema import Manifest
 from injector.settings import Settings
 from injector.staging.meter import Progress
@@ -45,7 +46,9 @@ class Reading:
         manifest = load_manifest(path)
         said = {"encoding": self.encoding, "records": self.records}
         changes = {key: value for key, value in said.items() if value is not None}
-        return Manifest.model_validate(manifest.model_dump() | changes) if changes else manifest
+        if not changes:
+            return manifest
+        return parse_manifest(json.dumps(manifest.model_dump(mode="json") | changes))
 
     def source(self, manifest: Manifest, path: Path) -> Source:
         """Return the source; the manifest's relative path starts at the manifest's folder."""
