@@ -1,10 +1,9 @@
 """BatchCreateTasks: many creates of one queue in one call, and the operation that it starts."""
 
 import asyncio
-import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
+from uuid import uuid4
 
 import grpc
 from google.cloud.tasks_v2 import types
@@ -13,8 +12,9 @@ from google.longrunning.operations_pb2 import GetOperationRequest, Operation
 from injector.delivery.call import Call
 from injector.delivery.cloud_tasks import Requests, routing
 from injector.delivery.connection import CallFailed, Line
-from injector.delivery.ports import Outcome, Result
+from injector.delivery.ports import Result
 from injector.delivery.verdict import CREATED, OVERLOAD_FAULTS, judge
+from injector.errors import InjectorError
 from injector.pacing.backoff import full_jitter
 from injector.wire import batch_create_tasks_request
 
@@ -23,21 +23,32 @@ GET_OPERATION = "/google.longrunning.Operations/GetOperation"
 MOST_CREATES = 100
 FIRST_POLL_S = 0.1
 LONGEST_POLL_S = 2.0
-IDENTITIES_KEPT = 10_000
+IDS_KEPT = 10_000
 
 _CODES = {code.value[0]: code.name for code in grpc.StatusCode}
+REFUSALS = frozenset({"UNIMPLEMENTED", "PERMISSION_DENIED", "INVALID_ARGUMENT"})
+
 _State = types.BatchCreateTasksMetadata.State
 _RAN_TO_THE_END = (_State.SUCCEEDED, _State.PARTIALLY_SUCCEEDED)
 _Metadata = types.BatchCreateTasksMetadata.pb()
 
 
+class BatchRefused(InjectorError):
+    """The service will not have these creates as a batch; each alone may be another matter."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class BatchTasks:
     """Sends the creates of a call together and awaits their operation.
 
-    A repeated request id gets the operation that it got before, failures included. So the id
-    stays the same until its answer has been seen (a lost answer is found again, and so is an
-    operation that outlasted a budget), and changes once some creates of it have failed. Past
-    the life of this process, the tasks' names keep a repeat harmless.
+    A repeated request id gets the operation that it got before, whatever became of it. So the
+    same creates keep their id until its answer has been seen, which finds a lost answer again,
+    and an operation that outlasted a budget; and they get a new id after that, since a failure
+    must not be replayed for ever. Past the life of this process, the tasks' names keep a repeat
+    harmless.
     """
 
     def __init__(self, line: Line, *, timeout_s: float, draw: Callable[[], float]) -> None:
@@ -45,21 +56,21 @@ class BatchTasks:
         self._timeout_s = timeout_s
         self._draw = draw
         self._requests = Requests()
-        self._rounds = _Rounds()
+        self._ids = _RequestIds()
         self._now = asyncio.get_running_loop().time
 
     async def send(self, call: Call) -> Sequence[Result]:
-        """Create the tasks."""
-        identity = self._rounds.identity(call)
+        """Create the tasks; raises BatchRefused if the service will not have them together."""
+        identity = (call.queue, *[create.task_id for create in call.creates])
         try:
-            operation = await self._begin(call, self._rounds.request_id(identity))
+            operation = await self._begin(call, self._ids.of(identity))
             operation = await self._finished(operation, call)
         except CallFailed as error:
+            if error.code in REFUSALS:
+                raise BatchRefused(error.code, str(error)) from error
             return [judge(error.code, str(error), call.queue)] * len(call.creates)
-        results = ends(operation, call)
-        settled = all(result.outcome is not Outcome.NOT_TAKEN for result in results)
-        self._rounds.answered(identity, settled=settled)
-        return results
+        self._ids.answered(identity)
+        return ends(operation, call)
 
     async def _begin(self, call: Call, request_id: str) -> Operation:
         requests = [self._requests.of(create) for create in call.creates]
@@ -124,26 +135,18 @@ def _unnamed(operation: Operation, state: int, queue: str) -> Result:
     return judge(code if code != "OK" else "UNKNOWN", operation.error.message, queue)
 
 
-class _Rounds:
-    """How often the answer to the same creates has left some of them open."""
+class _RequestIds:
+    """The ids of calls whose answer has not been seen."""
 
     def __init__(self) -> None:
-        self._salt = secrets.token_bytes(16)
-        self._rounds: OrderedDict[bytes, int] = OrderedDict()
+        self._open: OrderedDict[tuple[str, ...], str] = OrderedDict()
 
-    def identity(self, call: Call) -> bytes:
-        """Return what the same creates have in common, in this process."""
-        names = "/".join([create.task_id for create in call.creates])
-        return blake2b(f"{call.queue}/{names}".encode(), key=self._salt, digest_size=16).digest()
+    def of(self, creates: tuple[str, ...]) -> str:
+        """Return the id to send these creates with now."""
+        if len(self._open) >= IDS_KEPT:
+            self._open.popitem(last=False)
+        return self._open.setdefault(creates, uuid4().hex)
 
-    def request_id(self, identity: bytes) -> str:
-        """Return the id to send them with now."""
-        return f"{identity.hex()}-{self._rounds.get(identity, 0)}"
-
-    def answered(self, identity: bytes, *, settled: bool) -> None:
-        """Forget creates that are settled; give others a new id."""
-        rounds = self._rounds.pop(identity, 0)
-        if not settled:
-            self._rounds[identity] = rounds + 1
-        if len(self._rounds) > IDENTITIES_KEPT:
-            self._rounds.popitem(last=False)
+    def answered(self, creates: tuple[str, ...]) -> None:
+        """Hear that the answer has been seen."""
+        self._open.pop(creates, None)

@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 
+from injector.delivery.batch import BatchRefused
 from injector.delivery.call import Call, Sender
 from injector.delivery.ports import Create, Result
+from injector.delivery.verdict import judge
 
 MOST_CREATES = 100
-UNAVAILABLE = frozenset({"UNIMPLEMENTED", "PERMISSION_DENIED"})
 
 _OVERHEAD = 1024
 _log = logging.getLogger(__name__)
@@ -76,12 +77,17 @@ class Batched:
             return await self._single.send(call)
         if not self._available:
             return await self._alone(call)
-        results = await self._batches.send(call)
-        code = results[0].code if len({id(result) for result in results}) == 1 else ""
-        if self._fall_back and code in UNAVAILABLE:
-            self._give_up(code, results[0].reason)
-            return await self._alone(call)
-        return await self._alone(call) if code == "INVALID_ARGUMENT" else results
+        try:
+            return await self._batches.send(call)
+        except BatchRefused as refusal:
+            return await self._refused(call, refusal)
+
+    async def _refused(self, call: Call, refusal: BatchRefused) -> Sequence[Result]:
+        if refusal.code != "INVALID_ARGUMENT":
+            if not self._fall_back:
+                return [judge(refusal.code, str(refusal), call.queue)] * len(call.creates)
+            self._give_up(refusal)
+        return await self._alone(call)
 
     async def _alone(self, call: Call) -> Sequence[Result]:
         queue, deadline, tally = call.queue, call.deadline, call.tally
@@ -90,11 +96,11 @@ class Batched:
         )
         return [result for (result,) in ends]
 
-    def _give_up(self, code: str, reason: str) -> None:
+    def _give_up(self, refusal: BatchRefused) -> None:
         if self._available:
             self._available = False
             _log.warning(
                 "delivery.batch_unavailable code=%s: creating tasks one by one from here on (%s)",
-                code,
-                reason,
+                refusal.code,
+                refusal,
             )

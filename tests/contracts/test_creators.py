@@ -3,15 +3,17 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+import grpc
 import pytest
 
 from injector.delivery.connection import Address, Connection
-from injector.delivery.creator import make_creator
+from injector.delivery.creator import Delivery, make_creator
 from injector.delivery.memory import MemoryQueues
 from injector.delivery.ports import Create, Creator, Outcome, Queue, QueueAdmin
 from injector.delivery.queue_admin import CloudTasksAdmin
 from injector.errors import NotFound
-from tests.scripted_service import Service, serve
+from injector.pacing.hedge import HedgingSettings
+from tests.scripted_service import Service, StaticCredentials, self_signed, serve
 
 QUEUE = "projects/p/locations/l/queues/q"
 
@@ -35,15 +37,43 @@ def in_memory(stack: ExitStack) -> Adapter:
     return Adapter(queues, queues)
 
 
-def over_grpc(stack: ExitStack) -> Adapter:
-    service = stack.enter_context(serve(Service(open_queues=False)))
+def over_grpc(stack: ExitStack, delivery: Delivery, *, batches: bool = True) -> Adapter:
+    service = stack.enter_context(serve(Service(open_queues=False, batches=batches)))
     connection = Connection(Address(emulator_host=service.address))
+    stack.callback(connection.close)
+    creator = make_creator(connection, delivery)
+    return Adapter(creator, CloudTasksAdmin(connection, creator))
+
+
+def one_by_one(stack: ExitStack) -> Adapter:
+    return over_grpc(stack, Delivery(mode="single"))
+
+
+def hedged(stack: ExitStack) -> Adapter:
+    return over_grpc(stack, Delivery(mode="single", hedging=HedgingSettings()))
+
+
+def in_batches(stack: ExitStack) -> Adapter:
+    return over_grpc(stack, Delivery(mode="batch"))
+
+
+def fallen_back(stack: ExitStack) -> Adapter:
+    return over_grpc(stack, Delivery(mode="auto"), batches=False)
+
+
+def with_a_token(stack: ExitStack) -> Adapter:
+    certificate, key = self_signed()
+    trusted = grpc.ssl_server_credentials([(key, certificate)])
+    service = stack.enter_context(serve(Service(open_queues=False), credentials=trusted))
+    port = service.address.rpartition(":")[2]
+    address = Address(service=f"localhost:{port}", root_certificates=certificate)
+    connection = Connection(address, lambda: StaticCredentials("t0ken"))
     stack.callback(connection.close)
     creator = make_creator(connection)
     return Adapter(creator, CloudTasksAdmin(connection, creator))
 
 
-@pytest.fixture(params=[in_memory, over_grpc])
+@pytest.fixture(params=[in_memory, one_by_one, hedged, in_batches, fallen_back, with_a_token])
 def adapter(request: pytest.FixtureRequest) -> Iterator[Adapter]:
     make: Callable[[ExitStack], Adapter] = request.param
     with ExitStack() as stack:
@@ -121,3 +151,17 @@ def test_a_missing_queue_is_not_found(adapter: Adapter) -> None:
 def test_an_adapter_works_again_after_it_was_closed(adapter: Adapter) -> None:
     adapter.creator.close()
     assert adapter.outcomes(create(1)) == [Outcome.CREATED]
+
+
+def test_signals_tell_how_the_creates_ended_and_are_told_once(adapter: Adapter) -> None:
+    adapter.outcomes(create(1), create(2))
+    adapter.outcomes(create(2))
+    signals = adapter.creator.drain_signals()
+    assert (signals.accepted, signals.faulted, signals.local_rejects) == (3, 0, 0)
+    assert adapter.creator.drain_signals().accepted == 0
+
+
+def test_more_creates_than_fit_a_call_or_the_line_are_all_created(adapter: Adapter) -> None:
+    outcomes = adapter.outcomes(*map(create, range(250)))
+    assert outcomes == [Outcome.CREATED] * 250
+    assert adapter.outcomes(*map(create, range(250))) == [Outcome.EXISTED] * 250
