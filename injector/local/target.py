@@ -1,14 +1,13 @@
 """A target that keeps a tally: what came, and what came more than once.
 
-POST /…        one task's request; the last part of the path names the record; answers 200
-GET /tally     {"received": N, "distinct": N, "doubled": [the first hundred]}
-GET /received  every record that came, one a line
+POST /…          one task's request; the last part of the path names the record; answers 200
+GET /tally       {"received": N, "distinct": N, "doubled": [the first hundred]}
+GET /deliveries  {record: how often it came}
 """
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from urllib.parse import unquote, urlsplit
@@ -36,10 +35,10 @@ class Tally:
                 "doubled": doubled[:100],
             }
 
-    def records(self) -> Iterator[str]:
-        """Yield each record once, sorted."""
+    def deliveries(self) -> dict[str, int]:
+        """Return how often each record came."""
         with self._lock:
-            yield from sorted(self._seen)
+            return dict(self._seen)
 
 
 class TargetServer(ThreadingHTTPServer):
@@ -64,10 +63,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(b"")
 
     def do_GET(self) -> None:
-        if self.path == "/received":
-            self._answer("\n".join(self.server.tally.records()).encode())
-        else:
-            self._answer(json.dumps(self.server.tally.summary()).encode())
+        tally = self.server.tally
+        shown = tally.deliveries() if self.path == "/deliveries" else tally.summary()
+        self._answer(json.dumps(shown).encode())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the parent's name)
         """Say nothing: a line for each of thousands of tasks helps nobody."""

@@ -1,0 +1,30 @@
+import threading
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from injector.local.target import TargetServer
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with TargetServer(0) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_target_tells_what_came_and_what_came_twice(url: str) -> None:
+    for record in ("EDDF", "EDDH", "EDDF"):
+        assert requests.post(f"{url}/airports/{record}", data=b"{}", timeout=5).ok
+    tally = requests.get(f"{url}/tally", timeout=5).json()
+    assert tally == {"received": 3, "distinct": 2, "doubled": ["EDDF"]}
+    assert requests.get(f"{url}/deliveries", timeout=5).json() == {"EDDF": 2, "EDDH": 1}
+
+
+def test_a_target_reads_the_record_from_an_escaped_path(url: str) -> None:
+    requests.post(f"{url}/t/a%2Fb%20c?x=1", timeout=5)
+    assert requests.get(f"{url}/deliveries", timeout=5).json() == {"a/b c": 1}
