@@ -3,22 +3,17 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from google.api_core import exceptions
 from google.cloud import tasks_v2
 from google.cloud.tasks_v2.services.cloud_tasks import transports
 from google.rpc import error_details_pb2, status_pb2
 
 from injector.emulator.rpc import Code, Dropped, Handle, RpcError
-from injector.emulator.transport.ports import Tls
 from injector.emulator.transport.serve import TRANSPORTS, serve
+from tests.emulator.certificates import self_signed
 from tests.emulator.loop_thread import loop_thread, serving
 
 QUEUE = "projects/p/locations/l/queues/q"
@@ -300,24 +295,3 @@ def test_a_call_over_tls_is_answered(transport, tmp_path):
         grpc.secure_channel(f"localhost:{port}", credentials) as channel,
     ):
         assert channel.unary_unary(CREATE)(bytes(100_000), timeout=20) == bytes(100_000)
-
-
-def self_signed(folder: Path) -> Tls:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    tls = Tls(folder / "certificate.pem", folder / "key.pem")
-    tls.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    tls.key.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return tls

@@ -23,8 +23,9 @@ class ConnectionPool:
         idle = self._idle.get(origin)
         while idle:
             connection = idle.pop()
-            if connection.reusable:
+            if connection.is_quiet():
                 return connection
+            connection.close()
         return None
 
     def give(self, origin: Origin, connection: TargetConnection) -> None:

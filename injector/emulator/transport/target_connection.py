@@ -1,6 +1,7 @@
 """One connection to a target: a request leaves, and an answer is made of what comes."""
 
 import asyncio
+import select
 from dataclasses import dataclass
 from typing import cast
 
@@ -47,6 +48,17 @@ class TargetConnection(asyncio.Protocol):
         self._done = asyncio.get_running_loop().create_future()
         self._transport.write(request.wire)
         return await self._done
+
+    def is_quiet(self) -> bool:
+        """Tell whether the next request may go out: the target has neither closed nor spoken.
+
+        Asks the system, since the loop may not have come to read an end that is already there.
+        """
+        if not self.reusable or self._transport.is_closing():
+            return False
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket"), select.POLLIN)
+        return not poll.poll(0)
 
     def close(self) -> None:
         """Close at once."""
