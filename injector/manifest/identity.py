@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from injector.manifest.record import Record, missing
+from injector.manifest.record import Record, decoded, missing
 from injector.manifest.row import Row
 from injector.manifest.schema import ByField
 from injector.manifest.template import text_at
@@ -45,12 +45,12 @@ def canonical(raw: bytes | msgspec.Raw) -> bytes:
     written = bytes(raw)
     first = written[:1]
     if first == b"{":
-        pairs = msgspec.json.decode(written, type=dict[str, msgspec.Raw])
+        pairs = decoded(written, dict[str, msgspec.Raw])
         items = (msgspec.json.encode(key) + b":" + canonical(pairs[key]) for key in sorted(pairs))
         return b"{" + b",".join(items) + b"}"
     if first == b"[":
-        values = msgspec.json.decode(written, type=list[msgspec.Raw])
+        values = decoded(written, list[msgspec.Raw])
         return b"[" + b",".join(map(canonical, values)) + b"]"
     if first == b'"' and b"\\" in written:
-        return msgspec.json.encode(msgspec.json.decode(written))
+        return msgspec.json.encode(decoded(written, str))
     return written.strip()

@@ -1,12 +1,13 @@
 """One record of the source, as the bytes of its JSON object."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
 from injector.errors import Rejected
 
-_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,7 @@ class Record:
 
     def fields(self) -> dict[str, msgspec.Raw]:
         """Return each field's own JSON bytes, so that a number keeps every digit."""
-        try:
-            return _FIELDS.decode(self.raw)
-        except msgspec.DecodeError as error:
-            raise Rejected(f"is not a JSON object: {error}") from error
+        return decoded(self.raw, dict[str, msgspec.Raw])
 
 
 def field_text(name: str, value: bytes | memoryview) -> str:
@@ -36,11 +34,21 @@ def field_text(name: str, value: bytes | memoryview) -> str:
     """
     written = bytes(value)
     if written[:1] == b'"':
-        text: str = msgspec.json.decode(written)
-        return text
+        return decoded(written, str)
     if written == b"null":
         raise missing(name)
-    return written.decode()
+    try:
+        return written.decode()
+    except UnicodeDecodeError as error:
+        raise Rejected(f"is not UTF-8 in {name!r}") from error
+
+
+def decoded(raw: bytes | memoryview, kind: type[T]) -> T:
+    """Read JSON of that kind; raise Rejected when it is something else."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError as error:
+        raise Rejected(f"is not JSON as it should be: {error}") from error
 
 
 def missing(name: str) -> Rejected:

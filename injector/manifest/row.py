@@ -1,5 +1,6 @@
 """The fields of a record that a job uses, found in one pass over its JSON."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -8,25 +9,44 @@ from injector.errors import Rejected
 
 Row = Sequence[msgspec.Raw | msgspec.UnsetType]
 
+_NO_STRUCT_FIELD = re.compile(r'["\\\x00-\x1f]')
+
 
 def row_reader(fields: tuple[str, ...]) -> Callable[[bytes], Row]:
     """Make the function that picks the fields, in this order; each keeps its JSON text.
 
-    Whatever else the record holds is checked for its syntax and skipped.
+    Whatever else the record holds is checked for its syntax and skipped. Of a field that is
+    there twice the last one counts.
     """
+    awkward = any(_NO_STRUCT_FIELD.search(name) for name in fields)
+    pick = _by_dict(fields) if awkward else _by_struct(fields)
+
+    def read(raw: bytes) -> Row:
+        try:
+            return pick(raw)
+        except msgspec.DecodeError as error:
+            raise Rejected(f"is not a JSON object: {error}") from error
+
+    return read
+
+
+def _by_struct(fields: tuple[str, ...]) -> Callable[[bytes], Row]:
+    """Pick by a type made for it, twice as fast as by a dict: nothing else is allocated."""
     names = [f"f{index}" for index in range(len(fields))]
     kind = msgspec.defstruct(
         "Row",
         [(name, msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for name in names],
         rename=dict(zip(names, fields, strict=True)),
     )
-    decode = msgspec.json.Decoder(kind).decode
-    values = msgspec.structs.astuple
+    decode, values = msgspec.json.Decoder(kind).decode, msgspec.structs.astuple
+    return lambda raw: values(decode(raw))
 
-    def read(raw: bytes) -> Row:
-        try:
-            return values(decode(raw))
-        except msgspec.DecodeError as error:
-            raise Rejected(f"is not a JSON object: {error}") from error
 
-    return read
+def _by_dict(fields: tuple[str, ...]) -> Callable[[bytes], Row]:
+    decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+    def pick(raw: bytes) -> Row:
+        found = decode(raw)
+        return tuple(found.get(name, msgspec.UNSET) for name in fields)
+
+    return pick

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 import msgspec
 from uritemplate import URITemplate
 
-from injector.manifest.record import field_text, missing
+from injector.manifest.record import decoded, field_text, missing
 from injector.manifest.row import Row
 
 Fill = Callable[[Row], str]
@@ -167,18 +167,19 @@ def _by_library(piece: Piece, position: dict[str, int]) -> Fill:
     return fill
 
 
-def _variable(
-    value: msgspec.Raw | msgspec.UnsetType, name: str
-) -> str | list[str] | dict[str, str] | None:
-    """Return a field as the library wants it: text, a list of texts, or texts by key."""
+def _variable(value: msgspec.Raw | msgspec.UnsetType, name: str) -> Variable | None:
+    """Return a field as the library wants it: text, texts, or texts by key.
+
+    None for one that is missing, null, or an empty list or object: RFC 6570 has them undefined.
+    """
     if isinstance(value, msgspec.UnsetType) or bytes(value) == b"null":
         return None
     if bytes(value)[:1] == b"[":
-        items = msgspec.json.decode(value, type=list[msgspec.Raw])
-        return [field_text(name, item) for item in items]
+        items = decoded(value, list[msgspec.Raw])
+        return [field_text(name, item) for item in items] or None
     if bytes(value)[:1] == b"{":
-        pairs = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-        return {key: field_text(name, item) for key, item in pairs.items()}
+        pairs = decoded(value, dict[str, msgspec.Raw])
+        return {key: field_text(name, item) for key, item in pairs.items()} or None
     return field_text(name, value)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -213,6 +214,27 @@ def verdict(render, record):
 def test_what_is_no_json_object_is_rejected(raw):
     with pytest.raises(Rejected, match="is not a JSON object"):
         create(renderer(), raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"a":"\xff"}',
+        b'{"a":["\xff"]}',
+        b'{"a":"\xed\xa0\x80"}',
+        rb'{"a":"\ud800"}',
+        b'{"a":[[1]]}',
+    ],
+)
+@pytest.mark.parametrize("identity", ["index", "content", "{field: a}"])
+def test_awkward_bytes_are_rejected_or_rendered_and_never_an_error(raw, identity):
+    fill = renderer(
+        ", headers: {X-A: '{a}'}, body: {b: '{a}', c: '-{a}'}",
+        extra=f"identity: {identity}\n",
+        url="https://t.example/{a}",
+    )
+    with suppress(Rejected):
+        create(fill, raw)
 
 
 def due(value, now=NOW):

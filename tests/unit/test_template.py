@@ -94,7 +94,7 @@ def test_value_keeps_its_exact_text(number, written):
 
 
 @pytest.mark.parametrize("template", ["https://t/{id}", "https://t/{+id}", "https://t{/id,x}"])
-@pytest.mark.parametrize("record", [{}, {"id": None}, {"x": 1}])
+@pytest.mark.parametrize("record", [{}, {"id": None}, {"x": 1}, {"id": []}, {"id": {}}])
 def test_missing_field_rejects_the_record_by_the_fields_name(template, record):
     with pytest.raises(Rejected, match="needs a value in 'id'"):
         fill_url(template, record)
