@@ -5,6 +5,7 @@ job that runs keeps its chunks while the same id is staged again with other cont
 """
 
 import fcntl
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from injector.staging.seal import SEAL
 
 ABANDONED_AFTER_S = 24 * 3600.0
 _LOCK = ".lock"
+_NAME = re.compile(r"(\d{12})-[0-9a-f]{8}")
 
 
 @contextmanager
@@ -33,9 +35,9 @@ def attempt(job: Folder, *, now: float) -> Iterator[Folder]:
 
 def sweep(job: Folder, *, now: float) -> None:
     """Remove what attempts that were cut off have left."""
-    for name in job.names():
-        folder = job / name
-        if not folder.has(SEAL) and _is_abandoned(folder, began=name.partition("-")[0], now=now):
+    for named in filter(None, map(_NAME.fullmatch, job.names())):
+        folder = job / named[0]
+        if not folder.has(SEAL) and _is_abandoned(folder, age_s=now - int(named[1])):
             folder.remove()
 
 
@@ -51,12 +53,12 @@ def _locked(folder: Folder) -> Iterator[None]:
     Path(folder.path, _LOCK).unlink(missing_ok=True)
 
 
-def _is_abandoned(folder: Folder, *, began: str, now: float) -> bool:
+def _is_abandoned(folder: Folder, *, age_s: float) -> bool:
     """Tell by the lock whether an attempt is over; without one, by a day having passed."""
     if is_local(folder.fs) and folder.has(_LOCK):
         with Path(folder.path, _LOCK).open("rb") as lock:
             return _is_free(lock.fileno())
-    return began.isdecimal() and now - int(began) > ABANDONED_AFTER_S
+    return age_s > ABANDONED_AFTER_S
 
 
 def _is_free(descriptor: int) -> bool:

@@ -56,15 +56,15 @@ def peek(blocks: Iterator[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:
 def _gunzipped(blocks: Iterator[bytes], *, name: str) -> Iterator[bytes]:
     member = zlib.decompressobj(wbits=31)
     for block in blocks:
-        rest = block
+        rest = block.lstrip(b"\0") if member.eof else block
         while rest:
             if member.eof:
-                member, rest = zlib.decompressobj(wbits=31), rest.lstrip(b"\0")
+                member = zlib.decompressobj(wbits=31)
             try:
                 yield from _inflated(member, rest)
             except zlib.error as error:
                 raise Misused(f"{name}: the gzip data is damaged: {error}") from error
-            rest = member.unused_data
+            rest = member.unused_data.lstrip(b"\0")
     if not member.eof:
         raise Misused(f"{name}: the gzip data is cut off before its end; copy the file again")
 

@@ -41,7 +41,8 @@ def read_csv(
     if header:
         to_json = _row_to_json(_names(header, columns, name=name), columns.types)
         for line, row in rows:
-            yield file, line, row if isinstance(row, str) else to_json(row), 0
+            if body := row if isinstance(row, str) else to_json(row):
+                yield file, line, body, 0
 
 
 class _Lines:
@@ -99,7 +100,7 @@ def _rows(lines: _Lines, *, name: str) -> Iterator[tuple[int, Row | str]]:
             for row in reader:
                 start, end = end + 1, reader.line_num
                 lines.row_start = end + 1
-                if len(row) > 1 or (row and not row[0].isspace()):
+                if row:
                     yield start, (lines.odd and _oddity(row)) or row
             reading = False
         except csv.Error as error:
@@ -143,6 +144,11 @@ def _names(header: tuple[int, Row | str], columns: Columns, *, name: str) -> Row
     return names
 
 
+def _is_blank(row: Row) -> bool:
+    """Tell a line of nothing but spaces, which in a table of one column is a value."""
+    return len(row) == 1 and row[0].isspace()
+
+
 def _row_to_json(names: Row, types: Mapping[str, str]) -> Callable[[Row], bytes | str]:
     readers = [
         (index, cell_reader(types[name])) for index, name in enumerate(names) if name in types
@@ -152,7 +158,9 @@ def _row_to_json(names: Row, types: Mapping[str, str]) -> Callable[[Row], bytes 
 
     def to_json(row: Row) -> bytes | str:
         if len(row) != width:
-            return f"has {len(row)} cells, where the header has {width}"
+            return (
+                "" if _is_blank(row) else f"the cells are {len(row)}, not {width} as in the header"
+            )
         record: dict[str, str | Cell] = dict(zip(names, row, strict=True))
         for index, read in typed:
             try:

@@ -41,7 +41,13 @@ _FOREIGN = (
 
 
 def format_of(file: File, head: bytes, declared: str | None) -> str:
-    """Return the format that was declared, or that the name or else the first bytes tell."""
+    """Return the format that was declared, or that the name or else the first bytes tell.
+
+    Raises Misused when these bytes are none of ours.
+    """
+    for mark, what in _FOREIGN:
+        if head.startswith(mark):
+            raise Misused(f"{file.name}: is {what}")
     suffixes = [suffix.lower() for suffix in PurePath(file.name).suffixes]
     told = next(
         (_SUFFIXES.get(suffix) for suffix in suffixes[::-1] if suffix not in _PACKINGS), None
@@ -67,7 +73,6 @@ def read_records(
     blocks = read_blocks(file, limits.block_bytes, each=each)
     blocks = cap(unpack(blocks, name=name), limits.max_bytes, name=name)
     head, blocks = peek(blocks, _HEAD)
-    _refuse_foreign(head, name=name)
     kind = format_of(file, head, source.format)
     if kind == "parquet":
         yield from _parquet(file, blocks, needed=needed, number=number)
@@ -85,12 +90,6 @@ def read_records(
         return
     start = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
     yield from read_jsonl(map(str.encode, texts), limit=limit, file=number, offset=start)
-
-
-def _refuse_foreign(head: bytes, *, name: str) -> None:
-    for mark, what in _FOREIGN:
-        if head.startswith(mark):
-            raise Misused(f"{name}: is {what}")
 
 
 def _parquet(

@@ -20,8 +20,8 @@ def physical_lines(blocks: Iterator[bytes], *, limit: int) -> Iterator[tuple[byt
             for line in lines[1:]:
                 yield line, len(line)
         held = text[end:]
-        if len(held) > limit:
-            beginning = _beginning(held, limit)
+        if len(held) > limit + 2:
+            beginning = held[: limit + 1] + (b"\r" if held.endswith(b"\r") else b"")
             dropped += len(held) - len(beginning)
             held = beginning
     if held:
@@ -31,7 +31,3 @@ def physical_lines(blocks: Iterator[bytes], *, limit: int) -> Iterator[tuple[byt
 def _end_of_lines(text: bytes) -> int:
     """Return where the last whole line ends; a CR at the very end may yet be followed by LF."""
     return max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1
-
-
-def _beginning(line: bytes, limit: int) -> bytes:
-    return line[: limit + 1] + (b"\r" if line.endswith(b"\r") else b"")

@@ -26,9 +26,8 @@ def fault_of(raw: bytes) -> str | None:
         return f"is {_NAMES.get(type(value), 'a number')}, not a JSON object"
     if len(raw) > MAX_DEPTH and _may_be_deep(raw) and _is_deep(value):
         return f"is nested deeper than {MAX_DEPTH} levels"
-    colons = raw.count(b":")
-    if colons != len(value) and _may_repeat(raw, value, colons):
-        return _repeated_key(raw)
+    if raw.count(b'":') != len(value) or b'" ' in raw or b'"\t' in raw:
+        return _repeated_key(raw, value)
     return None
 
 
@@ -47,7 +46,7 @@ def _syntax_fault(raw: bytes, error: orjson.JSONDecodeError) -> str:
         return "starts with a byte order mark, as where files were joined"
     if "\0" in text:
         return f"holds a NUL byte (column {text.index(chr(0)) + 1})"
-    if constant := _NOT_JSON.match(text, at) or _NOT_JSON.match(text, max(0, at - 1)):
+    if constant := _NOT_JSON.match(text, max(0, at - 1)) or _NOT_JSON.match(text, at):
         return f"is not JSON: {constant[0]} is no JSON number (column {at + 1})"
     return f"is not JSON: {error.msg} (column {at + 1})"
 
@@ -71,16 +70,14 @@ def _containers(value: object) -> list[object]:
     return [child for child in children if isinstance(child, dict | list)]
 
 
-def _may_repeat(raw: bytes, value: object, colons: int) -> bool:
-    """Tell whether a key may occur twice, without the slow parser that sees each key.
+def _repeated_key(raw: bytes, value: object) -> str | None:
+    """Return the fault if a key occurs twice; the slow parser is asked only if one may.
 
     A colon stands after each key, and in texts. Written out again, the parsed value has
     fewer of them only if a key was dropped; and an escaped colon hides none of that.
     """
-    return rb"\u003" in raw or orjson.dumps(value).count(b":") != colons
-
-
-def _repeated_key(raw: bytes) -> str | None:
+    if rb"\u003" not in raw and orjson.dumps(value).count(b":") == raw.count(b":"):
+        return None
     repeated: list[str] = []
 
     def note(pairs: list[tuple[str, object]]) -> None:

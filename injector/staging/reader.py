@@ -19,7 +19,7 @@ from injector.staging.writer import part_name
 
 _BLOCK_ENTRIES = 4096
 _BLOCKS = 16
-_READ = 16 << 20
+_READ = 4 << 20
 
 
 def read_staged(store_url: str) -> Staged:
