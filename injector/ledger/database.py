@@ -1,10 +1,10 @@
 """The database under the ledger, reached by each process over connections of its own."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy import URL, Connection, Engine
+from sqlalchemy import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 from tenacity import (
     Retrying,
@@ -14,7 +14,7 @@ from tenacity import (
 )
 
 from injector.errors import Retryable
-from injector.ledger.engines import WRITING, make_engine
+from injector.ledger.engines import Engines, make_engines
 from injector.ledger.faults import verdict
 from injector.ledger.schema import prepare
 
@@ -34,54 +34,75 @@ class Database:
         self.url = url
         self._patience_s = patience_s
         self._connections = connections
-        self._engines: dict[int, Engine] = {}
+        self._engines: dict[int, Engines] = {}
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run it outside a transaction: each statement sees what is committed by then."""
-        return self._patiently(work, {"isolation_level": "AUTOCOMMIT"})
+        return self._patiently(self._read, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run it as one transaction."""
-        return self._patiently(work, WRITING)
+        return self._patiently(self._write, work)
 
     def close(self) -> None:
         """Close this process's connections."""
-        engine = self._engines.pop(os.getpid(), None)
-        if engine is not None:
-            engine.dispose()
+        engines = self._engines.pop(os.getpid(), None)
+        if engines is not None:
+            engines.close()
 
-    def _patiently(self, work: Callable[[Connection], T], options: Mapping[str, object]) -> T:
+    def _patiently(
+        self, run: Callable[[Callable[[Connection], T]], T], work: Callable[[Connection], T]
+    ) -> T:
+        """Run it, and only when it was not taken think of how to go on."""
+        try:
+            return run(work)
+        except Retryable:
+            return self._again(run, work)
+
+    def _again(
+        self, run: Callable[[Callable[[Connection], T]], T], work: Callable[[Connection], T]
+    ) -> T:
         attempts = Retrying(
             retry=retry_if_exception_type(Retryable),
             wait=wait_random_exponential(multiplier=0.02, max=1.0),
             stop=stop_after_delay(self._patience_s),
             reraise=True,
         )
-        return attempts(lambda: self._once(work, options))
+        return attempts(lambda: run(work))
 
-    def _once(self, work: Callable[[Connection], T], options: Mapping[str, object]) -> T:
+    def _read(self, work: Callable[[Connection], T]) -> T:
         try:
-            with self._engine().execution_options(**options).begin() as connection:
+            with self._here().reading.connect() as connection:
                 return work(connection)
         except SQLAlchemyError as error:
             raise verdict(error, self.url) from error
 
-    def _engine(self) -> Engine:
-        """Return this process's engine; of threads that make it at once, the first one's stays."""
-        engine = self._engines.get(os.getpid())
-        if engine is not None:
-            return engine
-        engine = self._prepared()
-        kept = self._engines.setdefault(os.getpid(), engine)
-        if kept is not engine:
-            engine.dispose()
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        """Run it between begin and commit."""
+        try:
+            engines = self._here()
+            with engines.writing.begin() as connection:
+                engines.begin(connection)
+                return work(connection)
+        except SQLAlchemyError as error:
+            raise verdict(error, self.url) from error
+
+    def _here(self) -> Engines:
+        """Return this process's engines; of threads that make them at once, the first's stay."""
+        kept = self._engines.get(os.getpid())
+        if kept is not None:
+            return kept
+        made = self._prepared()
+        kept = self._engines.setdefault(os.getpid(), made)
+        if kept is not made:
+            made.close()
         return kept
 
-    def _prepared(self) -> Engine:
-        engine = make_engine(self.url, wait_s=self._patience_s / 4, connections=self._connections)
+    def _prepared(self) -> Engines:
+        engines = make_engines(self.url, wait_s=self._patience_s / 4, connections=self._connections)
         try:
-            prepare(engine)
+            prepare(engines)
         except BaseException:
-            engine.dispose()
+            engines.close()
             raise
-        return engine
+        return engines

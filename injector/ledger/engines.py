@@ -1,7 +1,7 @@
 """How SQLite and PostgreSQL are connected to."""
 
 import sqlite3
-from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, make_url
@@ -9,8 +9,29 @@ from sqlalchemy.exc import ArgumentError
 
 from injector.errors import Misused
 
-WRITING: Mapping[str, object] = {"ledger_writes": True}
-"""The execution options of a connection whose transaction will write."""
+WANTED = "give sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """One pool of connections, used in two ways: outside transactions, and in them."""
+
+    reading: Engine
+    writing: Engine
+
+    @property
+    def sqlite(self) -> bool:
+        """Tell which of the two databases it is."""
+        return self.writing.dialect.name == "sqlite"
+
+    def begin(self, connection: Connection) -> None:
+        """Take SQLite's write lock at once: a read that turns into a write cannot wait for it."""
+        if self.sqlite:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.writing.dispose()
 
 
 def parse_url(text: str) -> URL:
@@ -26,9 +47,6 @@ def parse_url(text: str) -> URL:
     raise Misused(f"the ledger cannot be kept in {url.drivername}: {WANTED}")
 
 
-WANTED = "give sqlite:///PATH or postgresql://USER@HOST/DATABASE"
-
-
 def _with_psycopg(url: URL) -> URL:
     if find_spec("psycopg") is None:
         raise Misused(
@@ -37,11 +55,13 @@ def _with_psycopg(url: URL) -> URL:
     return url.set(drivername="postgresql+psycopg")
 
 
-def make_engine(url: URL, *, wait_s: float, connections: int) -> Engine:
-    """Return an engine that waits at most `wait_s` for a lock; nothing is opened yet."""
+def make_engines(url: URL, *, wait_s: float, connections: int) -> Engines:
+    """Return engines that wait at most `wait_s` for a lock; nothing is opened yet."""
     if url.drivername.startswith("postgresql"):
-        return _postgresql(url, wait_s=wait_s, connections=connections)
-    return _sqlite(url, wait_s=wait_s, connections=connections)
+        engine = _postgresql(url, wait_s=wait_s, connections=connections)
+        return Engines(engine.execution_options(isolation_level="AUTOCOMMIT"), engine)
+    engine = _sqlite(url, wait_s=wait_s, connections=connections)
+    return Engines(engine, engine)
 
 
 def _postgresql(url: URL, *, wait_s: float, connections: int) -> Engine:
@@ -73,7 +93,6 @@ def _sqlite(url: URL, *, wait_s: float, connections: int) -> Engine:
         pool_timeout=wait_s,
     )
     event.listen(engine, "connect", _on_connect)
-    event.listen(engine, "begin", _on_begin)
     return engine
 
 
@@ -83,16 +102,10 @@ def in_memory(url: URL) -> bool:
 
 
 def _on_connect(connection: sqlite3.Connection, _record: object) -> None:
-    """Leave transactions to SQLAlchemy, and do not wait for the disk at each commit.
+    """Begin transactions by hand only, and do not wait for the disk at each commit.
 
     In WAL mode NORMAL survives the death of any process; a power cut may take the last
     commits, and their chunks are then fed again under the same names.
     """
     connection.isolation_level = None
     connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _on_begin(connection: Connection) -> None:
-    """Take the write lock at once: a read that turns into a write cannot wait for it."""
-    if connection.get_execution_options().get("ledger_writes"):
-        connection.exec_driver_sql("BEGIN IMMEDIATE")

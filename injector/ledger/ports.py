@@ -184,7 +184,11 @@ class SignalLog(Protocol):
         """Return the minutes from the one of `t` on, oldest first; empty ones are left out."""
 
     def forget(self, *, before: float) -> None:
-        """Remove the minutes of all groups that ended before then."""
+        """Remove the minutes of all groups that ended before then.
+
+        Lays the rows of minutes just over together on the way, so that long spans of time are
+        cheap to read; call it at each tick.
+        """
 
 
 class Groups(Protocol):

@@ -11,9 +11,10 @@ from injector.ledger.database import Database
 from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
 from injector.ledger.lookup import Found, clean, find
+from injector.ledger.shards import SIGNAL_SHARDS, TOTAL_SHARDS, shard_of
 from injector.ledger.signals import add_counts
 from injector.ledger.statements import add_new, add_up
-from injector.ledger.tables import SHARDS, counters, receipts, rejects
+from injector.ledger.tables import counters, receipts, rejects
 from injector.ledger.values import Receipt, Reject, Selection
 
 PAGE = 1000
@@ -106,7 +107,8 @@ def _merge(
         _add_to_totals(connection, job.key, kept, whole)
         _list_rejects(connection, job.key, whole)
     if counts:
-        add_counts(connection, job.group, receipt.chunk % SHARDS, counts, now=now)
+        shard = shard_of(receipt.chunk, SIGNAL_SHARDS)
+        add_counts(connection, job.group, shard, counts, now=now)
     return whole
 
 
@@ -146,7 +148,7 @@ def _add_to_totals(connection: Connection, key: int, kept: Receipt, whole: Recei
     """Add the difference, so that what was counted before is not counted again."""
     row = {
         "job": key,
-        "shard": whole.chunk % SHARDS,
+        "shard": shard_of(whole.chunk, TOTAL_SHARDS),
         "chunks": whole.settled - kept.settled,
         "created": whole.created_mask.bit_count() - kept.created_mask.bit_count(),
         "existed": whole.existed_mask.bit_count() - kept.existed_mask.bit_count(),

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, inspect, text
+from sqlalchemy import URL, Connection, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from injector.errors import Misused
-from injector.ledger.engines import WRITING, in_memory, make_engine, parse_url
+from injector.ledger.engines import Engines, in_memory, make_engines, parse_url
 from injector.ledger.faults import verdict
 from injector.ledger.tables import REVISION
 
@@ -17,48 +17,50 @@ LOCK = 500_50_5
 def upgrade(url: str) -> None:
     """Lead the database from whatever released schema it has, or none, to the present one."""
     parsed = parse_url(url)
-    engine = make_engine(parsed, wait_s=10.0, connections=1)
+    engines = make_engines(parsed, wait_s=10.0, connections=1)
     try:
-        _make_folder(engine.url)
-        migrate(engine)
+        _make_folder(parsed)
+        migrate(engines)
     except SQLAlchemyError as error:
         raise verdict(error, parsed) from error
     finally:
-        engine.dispose()
+        engines.close()
 
 
-def prepare(engine: Engine) -> None:
+def prepare(engines: Engines) -> None:
     """Make a SQLite ledger ready for use; only check one in PostgreSQL, which others share.
 
     Raises Misused when the database is of another version and may not be changed here.
     """
-    _make_folder(engine.url)
-    found = revision(engine)
+    url = engines.writing.url
+    _make_folder(url)
+    found = revision(engines)
     if found == REVISION:
         return
-    _refuse_newer(engine, found)
-    if engine.dialect.name != "sqlite":
-        name = engine.url.render_as_string(hide_password=True)
+    _refuse_newer(url, found)
+    if not engines.sqlite:
+        name = url.render_as_string(hide_password=True)
         state = f"is at version {found} of {REVISION}" if found else "has no tables yet"
         raise Misused(f"the ledger {name} {state}; run `injector db upgrade`")
-    migrate(engine)
+    migrate(engines)
 
 
-def revision(engine: Engine) -> str:
+def revision(engines: Engines) -> str:
     """Return the version of the database's tables; empty when it has none."""
-    with engine.connect() as connection:
+    with engines.reading.connect() as connection:
         return _revision(connection)
 
 
-def migrate(engine: Engine) -> None:
+def migrate(engines: Engines) -> None:
     """Run the migrations that are missing, one process at a time, all or none."""
-    if engine.dialect.name == "sqlite":
-        _write_ahead(engine)
-    with engine.execution_options(**WRITING).begin() as connection:
-        if engine.dialect.name == "postgresql":
+    if engines.sqlite:
+        _write_ahead(engines)
+    with engines.writing.begin() as connection:
+        engines.begin(connection)
+        if not engines.sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
         found = _revision(connection)
-        _refuse_newer(engine, found)
+        _refuse_newer(engines.writing.url, found)
         if found != REVISION:
             _run_alembic(connection)
 
@@ -71,9 +73,9 @@ def _make_folder(url: URL) -> None:
             folder.mkdir(exist_ok=True)
 
 
-def _write_ahead(engine: Engine) -> None:
+def _write_ahead(engines: Engines) -> None:
     """Let readers and the writer work side by side; the file remembers it."""
-    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+    with engines.reading.connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
 
@@ -94,9 +96,9 @@ def _revision(connection: Connection) -> str:
     return str(connection.scalar(text("SELECT version_num FROM alembic_version")) or "")
 
 
-def _refuse_newer(engine: Engine, found: str) -> None:
+def _refuse_newer(url: URL, found: str) -> None:
     if found > REVISION:
-        name = engine.url.render_as_string(hide_password=True)
+        name = url.render_as_string(hide_password=True)
         raise Misused(
             f"the ledger {name} is at version {found}, this program knows {REVISION}; upgrade it"
         )

@@ -23,8 +23,6 @@ from sqlalchemy import (
 REVISION = "0001"
 """The migration that leads to these tables."""
 
-SHARDS = 16
-"""How many rows a total is spread over, so that workers rarely wait for the same one."""
 
 METADATA = MetaData()
 

@@ -4,7 +4,7 @@ from threading import Barrier
 import pytest
 
 from injector.ledger import Ledger, open_ledger
-from injector.ledger.ports import GroupState, RampDecision
+from injector.ledger.ports import GroupState, NewJob, RampDecision, Receipt
 
 RAISE = RampDecision(100.0, "raise", 7.5, 12, "all is well", '{"accepted":500}')
 
@@ -84,6 +84,41 @@ def test_minutes_that_ended_before_are_forgotten(ledger: Ledger):
     ledger.signals.forget(before=150.0)
 
     assert [minute.at for minute in ledger.signals.since("mail", 0.0)] == [120.0, 180.0]
+
+
+def rows_per_minute(ledger: Ledger) -> dict[int, int]:
+    query = "SELECT minute, count(*) FROM signals GROUP BY minute"
+    rows = ledger.database.read(lambda c: c.exec_driver_sql(query).all())
+    return {row.minute: row[1] for row in rows}
+
+
+def test_rows_of_minutes_that_are_over_are_laid_together(ledger: Ledger):
+    ledger.jobs.register(NewJob("job", "mail", "{}", "", 5000, 50, "d"), now=1.0)
+    for chunk in range(50):
+        receipt = Receipt("job", chunk, 100, created_mask=1)
+        ledger.receipts.merge(receipt, now=60.0 + 300 * (chunk % 2), counts={"accepted": 1})
+    scattered, before = rows_per_minute(ledger), ledger.signals.since("mail", 0.0)
+
+    ledger.signals.forget(before=0.0)
+
+    assert scattered[1] > 4
+    assert rows_per_minute(ledger) == {1: 1, 6: scattered[6]}
+    assert ledger.signals.since("mail", 0.0) == before
+
+
+def test_count_that_comes_late_joins_the_rows_laid_together(ledger: Ledger):
+    ledger.jobs.register(NewJob("job", "mail", "{}", "", 5000, 50, "d"), now=1.0)
+    for chunk in range(20):
+        receipt = Receipt("job", chunk, 100, created_mask=1)
+        ledger.receipts.merge(receipt, now=60.0, counts={"accepted": 1})
+    ledger.signals.add("mail", {"accepted": 100}, now=600.0)
+    ledger.signals.forget(before=0.0)
+
+    ledger.receipts.merge(Receipt("job", 20, 100, 1), now=60.0, counts={"accepted": 1})
+    ledger.signals.forget(before=0.0)
+
+    assert rows_per_minute(ledger) == {1: 1, 10: 1}
+    assert ledger.signals.since("mail", 0.0)[0].counts == {"accepted": 21}
 
 
 def test_lease_is_held_by_one_owner_until_it_ends(ledger: Ledger):

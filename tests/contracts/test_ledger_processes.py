@@ -10,7 +10,7 @@ from injector.ledger.ports import NewJob, Totals
 
 WORKERS = Path(__file__).with_name("ledger_workers.py")
 PROCESSES = 8
-CHUNKS = 30
+CHUNKS = 20
 """Small here; `benchmarks/ledger.py` runs the same with 500."""
 
 
