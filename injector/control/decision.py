@@ -38,7 +38,8 @@ class Decision:
     """What to do, and why, in words for a person.
 
     `apply` says whether the queues must be told; `state` is to be saved in any case. `notices`
-    are things that a person should know and that changed nothing.
+    are things that a person should know and that changed nothing. `healthy` says that nothing is
+    amiss, whatever the kind.
 
     The feed follows `curve`, which began at `origin` in Unix seconds. It holds the step that is
     due next, since tasks are fed minutes ahead of it; if that step is not taken after all, the
@@ -56,6 +57,7 @@ class Decision:
     curve: Ramp
     origin: float
     due_in_s: float
+    healthy: bool
     notices: tuple[str, ...] = ()
 
     def shares(self, queues: int) -> tuple[float, int]:
@@ -153,6 +155,7 @@ def _decision(case: Case, verdict: Verdict) -> Decision:
         _curve(case, verdict, state),
         case.now - min(state.elapsed_s, case.ramp.interval_s),
         max(0.0, case.ramp.interval_s - state.elapsed_s),
+        verdict.healthy,
         case.notices,
     )
 

@@ -94,7 +94,7 @@ def _halted(case: Case) -> Verdict | None:
 def _idle(case: Case) -> Verdict | None:
     if case.seen.work:
         return None
-    return Verdict(Kind.FINISH, "nothing is left to feed or to settle")
+    return Verdict(Kind.FINISH, "nothing is left to feed or to settle", healthy=True)
 
 
 def _cold(case: Case) -> Verdict | None:
@@ -110,7 +110,7 @@ def _cold(case: Case) -> Verdict | None:
 
 
 def _start(reason: str, rate: float) -> Verdict:
-    return Verdict(Kind.START, reason, rate, climbing=True)
+    return Verdict(Kind.START, reason, rate, climbing=True, healthy=True)
 
 
 def _over_the_cap(case: Case) -> Verdict | None:
@@ -206,7 +206,7 @@ def _unused(case: Case) -> Verdict | None:
     reason = f"only {state.reached:.3g}/s of {state.rate:g}/s were used"
     follow = max(ramp.next_rate(state.reached), min(ramp.initial_rate, state.rate))
     if follow < state.rate:
-        return Verdict(Kind.EASE, reason, follow, climbing=True)
+        return Verdict(Kind.EASE, reason, follow, climbing=True, healthy=True)
     return Verdict(Kind.HOLD, reason, healthy=True)
 
 
