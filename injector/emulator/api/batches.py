@@ -1,94 +1,101 @@
 """Batches of tasks, and the operations that report them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from injector.emulator.api import instants, messages, paths, refusals, tasks, views
 from injector.emulator.api.operations import Pending
 from injector.emulator.api.refusals import invalid, pack
-from injector.emulator.api.service import Service
+from injector.emulator.api.service import Failure, Service
 from injector.emulator.rpc import Code, RpcError
 from injector.emulator.state.queue import Queue
 
 _MOST_CREATES = 100
 _MOST_DELETES = 1000
-_RUNNING, _SUCCEEDED, _CANCELLED, _PARTIALLY = 1, 2, 4, 5
-_PARTIALLY_DELETED = 3
+_RUNNING, _SUCCEEDED = 1, 2
+_CREATE_FAILED, _CANCELLED, _PARTIALLY_CREATED = 3, 4, 5
+_PARTIALLY_DELETED, _DELETE_FAILED = 3, 4
+_NONE_SUCCEEDED = (
+    "None of the requests succeeded, refer to %s.failed_requests for individual error details"
+)
 _CREATED = "type.googleapis.com/google.cloud.tasks.v2.BatchCreateTasksResponse"
 
 Failures = dict[int, RpcError]
 
 
-def batch_create_tasks(
-    service: Service, request: messages.BatchCreateTasksRequest
-) -> bytes | messages.Operation:
+def batch_create_tasks(service: Service, request: messages.BatchCreateTasksRequest) -> bytes:
     """Put up to 100 tasks into one queue; each succeeds or fails by itself."""
     _check_creates(request)
     queue = service.queue_for_tasks(request.parent)
 
-    def work(operation: messages.Operation) -> Failures:
+    def work(operation: messages.Operation, most: int) -> Failures:
         failures: Failures = {}
-        made = list(_created(service, queue, request, failures))
+        made = list(_created(service, queue, request.requests[:most], failures))
         if made:
             operation.response.type_url = _CREATED
             operation.response.value = b"".join(made)
         return failures
 
-    metadata = messages.BatchCreateTasksMetadata()
-    return _start(service, queue, request.request_id, metadata, work)
+    batch = _Batch(
+        "BatchCreateTasks", messages.BatchCreateTasksMetadata(), work, len(request.requests)
+    )
+    return _start(service, queue, request.request_id, batch)
 
 
-def batch_delete_tasks(
-    service: Service, request: messages.BatchDeleteTasksRequest
-) -> bytes | messages.Operation:
+def batch_delete_tasks(service: Service, request: messages.BatchDeleteTasksRequest) -> bytes:
     """Delete up to 1,000 tasks of one queue; each succeeds or fails by itself."""
     queue = service.queue(request.parent)
-    if not request.names:
-        raise invalid("BatchDeleteTasksRequest.names must not be empty.")
-    if len(request.names) > _MOST_DELETES:
-        raise invalid("BatchDeleteTasksRequest.names can hold at most 1000 names.")
-    for name in request.names:
-        if not name.startswith(queue.prefix):
-            raise refusals.other_queue(queue.name, paths.split_task(name)[0])
+    _check_deletes(queue, request)
 
-    def work(operation: messages.Operation) -> Failures:
-        failures = _deleted(service, request)
-        if len(failures) < len(request.names):
+    def work(operation: messages.Operation, most: int) -> Failures:
+        failures = _deleted(service, request.names[:most])
+        if len(failures) < most:
             operation.response.CopyFrom(pack(messages.Empty()))
         return failures
 
-    metadata = messages.BatchDeleteTasksMetadata()
-    return _start(service, queue, request.request_id, metadata, work)
+    batch = _Batch(
+        "BatchDeleteTasks", messages.BatchDeleteTasksMetadata(), work, len(request.names)
+    )
+    return _start(service, queue, request.request_id, batch)
 
 
-Metadata = messages.BatchCreateTasksMetadata | messages.BatchDeleteTasksMetadata
-Work = Callable[[messages.Operation], Failures]
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A batch on its way: its method, metadata, size, and what does the first n of its items."""
+
+    method: str
+    metadata: messages.BatchCreateTasksMetadata | messages.BatchDeleteTasksMetadata
+    work: Callable[[messages.Operation, int], Failures]
+    size: int
 
 
-def _start(
-    service: Service, queue: Queue, request_id: str, metadata: Metadata, work: Work
-) -> bytes | messages.Operation:
+def _start(service: Service, queue: Queue, request_id: str, batch: _Batch) -> bytes:
     """Run a batch as an operation; the same request id finds the operation again."""
-    kind = metadata.DESCRIPTOR.name
-    key = f"{kind}/{queue.name}/{request_id}" if request_id else ""
+    key = f"{batch.method}/{queue.name}/{request_id}" if request_id else ""
     before = service.operations.started_by(key) if key else None
     if before is not None:
         return service.operations.form(before) or b""
     name = f"{paths.location_of_queue(queue.name)}/operations/{service.make_id(queue)}"
-    instants.write(metadata.start_time, service.now())
-    if service.rules.operation_s <= 0:
-        form = _finish(service, name, metadata, work)
-        service.operations.add(name, key, form)
-        return form
-    return _postpone(service, (name, key), metadata, work)
+    instants.write(batch.metadata.start_time, service.now())
+    failure = service.failing(batch.method, queue.name)
+    if service.rules.operation_s > 0:
+        return _postpone(service, (name, key), batch, failure)
+    form = _finish(service, name, batch, failure)
+    service.operations.add(name, key, form)
+    return form
 
 
-def _postpone(service: Service, ids: tuple[str, str], metadata: Metadata, work: Work) -> bytes:
+def _postpone(
+    service: Service, ids: tuple[str, str], batch: _Batch, failure: Failure | None
+) -> bytes:
     name, key = ids
-    metadata.state = _RUNNING
-    running = messages.Operation(name=name, metadata=pack(metadata)).SerializeToString()
+    batch.metadata.state = _RUNNING
+    running = messages.Operation(name=name, metadata=pack(batch.metadata)).SerializeToString()
 
     def finish(cancelled: bool) -> bytes:  # noqa: FBT001  # the one thing it is told
-        return _finish(service, name, metadata, _cancelled if cancelled else work)
+        return (
+            _cancel(service, name, batch) if cancelled else _finish(service, name, batch, failure)
+        )
 
     finish_at = service.now() + service.rules.operation_s
     service.operations.start(name, key, Pending(running, finish), finish_at=finish_at)
@@ -96,39 +103,43 @@ def _postpone(service: Service, ids: tuple[str, str], metadata: Metadata, work: 
     return running
 
 
-def _finish(service: Service, name: str, metadata: Metadata, work: Work) -> bytes:
+def _finish(service: Service, name: str, batch: _Batch, failure: Failure | None) -> bytes:
+    """Do the work, all of it unless the operation is to fail, and report it."""
     operation = messages.Operation(name=name, done=True)
-    failures = work(operation)
-    instants.write(metadata.end_time, service.now())
+    share = 1.0 if failure is None else failure.done
+    failures = batch.work(operation, round(batch.size * share))
     for index, error in failures.items():
-        metadata.failed_requests[index].code = error.code
-        metadata.failed_requests[index].message = error.message
-    if work is _cancelled:
-        metadata.state = _CANCELLED
-    elif not failures:
-        metadata.state = _SUCCEEDED
+        batch.metadata.failed_requests[index].code = error.code
+        batch.metadata.failed_requests[index].message = error.message
+    deletes = batch.method == "BatchDeleteTasks"
+    if failure is not None:
+        _set_error(operation, failure.error.code, failure.error.message)
+        batch.metadata.state = _DELETE_FAILED if deletes else _CREATE_FAILED
+    elif failures:
+        batch.metadata.state = _PARTIALLY_DELETED if deletes else _PARTIALLY_CREATED
     else:
-        deletes = isinstance(metadata, messages.BatchDeleteTasksMetadata)
-        metadata.state = _PARTIALLY_DELETED if deletes else _PARTIALLY
-    if failures and not operation.HasField("response"):
-        _fail(operation, metadata)
-    operation.metadata.CopyFrom(pack(metadata))
+        batch.metadata.state = _SUCCEEDED
+    if len(failures) == batch.size:
+        _set_error(operation, Code.ABORTED, _NONE_SUCCEEDED % batch.metadata.DESCRIPTOR.name)
+    return _closed(service, operation, batch)
+
+
+def _cancel(service: Service, name: str, batch: _Batch) -> bytes:
+    operation = messages.Operation(name=name, done=True)
+    _set_error(operation, Code.CANCELLED, "The operation was cancelled.")
+    batch.metadata.state = _CANCELLED
+    return _closed(service, operation, batch)
+
+
+def _closed(service: Service, operation: messages.Operation, batch: _Batch) -> bytes:
+    instants.write(batch.metadata.end_time, service.now())
+    operation.metadata.CopyFrom(pack(batch.metadata))
     return operation.SerializeToString()
 
 
-def _fail(operation: messages.Operation, metadata: Metadata) -> None:
-    """Say that nothing succeeded, in the documented words."""
-    operation.error.code = Code.ABORTED
-    operation.error.message = (
-        f"None of the requests succeeded, refer to {metadata.DESCRIPTOR.name}.failed_requests "
-        "for individual error details"
-    )
-
-
-def _cancelled(operation: messages.Operation) -> Failures:
-    operation.error.code = Code.CANCELLED
-    operation.error.message = "The operation was cancelled."
-    return {}
+def _set_error(operation: messages.Operation, code: int, message: str) -> None:
+    operation.error.code = code
+    operation.error.message = message
 
 
 def _check_creates(request: messages.BatchCreateTasksRequest) -> None:
@@ -141,14 +152,24 @@ def _check_creates(request: messages.BatchCreateTasksRequest) -> None:
             raise invalid("Every request's parent must be the parent of the batch.")
 
 
+def _check_deletes(queue: Queue, request: messages.BatchDeleteTasksRequest) -> None:
+    if not request.names:
+        raise invalid("BatchDeleteTasksRequest.names must not be empty.")
+    if len(request.names) > _MOST_DELETES:
+        raise invalid("BatchDeleteTasksRequest.names can hold at most 1000 names.")
+    for name in request.names:
+        if not name.startswith(queue.prefix):
+            raise refusals.other_queue(queue.name, paths.split_task(name)[0])
+
+
 def _created(
     service: Service,
     queue: Queue,
-    request: messages.BatchCreateTasksRequest,
+    requests: Sequence[messages.CreateTaskRequest],
     failures: Failures,
 ) -> Iterator[bytes]:
     """Yield each stored task as a serialized item of the response."""
-    for index, create in enumerate(request.requests):
+    for index, create in enumerate(requests):
         try:
             service.queue(queue.name)  # it may have been deleted since the batch was started
             view = views.check(create.response_view)
@@ -159,9 +180,9 @@ def _created(
             yield b"\x0a" + _varint(len(form)) + form
 
 
-def _deleted(service: Service, request: messages.BatchDeleteTasksRequest) -> Failures:
+def _deleted(service: Service, names: Sequence[str]) -> Failures:
     failures: Failures = {}
-    for index, name in enumerate(request.names):
+    for index, name in enumerate(names):
         try:
             tasks.delete_task(service, messages.DeleteTaskRequest(name=name))
         except RpcError as error:

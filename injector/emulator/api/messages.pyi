@@ -376,5 +376,6 @@ def MessageToDict(
     *,
     preserving_proto_field_name: bool = ...,
     always_print_fields_with_no_presence: bool = ...,
+    use_integers_for_enums: bool = ...,
 ) -> dict[str, object]: ...
 def ParseDict(js_dict: dict[str, object], message: Message) -> Message: ...

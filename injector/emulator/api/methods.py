@@ -19,6 +19,9 @@ TASKS = "/google.cloud.tasks.v2.CloudTasks/"
 _OPERATIONS = "/google.longrunning.Operations/"
 _LOCATIONS = "/google.cloud.location.Locations/"
 
+_RESOURCES = (("queue", "name"), ("parent",), ("name",), ("resource",), ("cmek_config", "name"))
+"""Where requests have the resource that they are about; the first that is there is it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -35,6 +38,20 @@ class Method:
             raise invalid("The request cannot be parsed.") from error
         answer = self.answer(service, message)
         return answer if isinstance(answer, bytes) else answer.SerializeToString()
+
+    def resource(self, request: bytes) -> str:
+        """Return the resource that a request names; empty if it cannot be read."""
+        try:
+            message = self.request.FromString(request)
+        except messages.DecodeError:
+            return ""
+        for path in _RESOURCES:
+            found: object = message
+            for name in path:
+                found = getattr(found, name, None)
+            if isinstance(found, str):
+                return found
+        return ""
 
 
 METHODS: dict[str, Method] = {

@@ -86,6 +86,13 @@ class Operations:
         self._bytes -= len(self._forms.pop(name, b""))
         self._names.pop(self._keys.pop(name, ""), None)
 
+    def clear(self) -> None:
+        """Forget every operation; running ones end without effect."""
+        for kept in (self._forms, self._pending, self._names, self._keys):
+            kept.clear()
+        self._due.clear()
+        self._bytes = 0
+
     def all_finished(self) -> Iterator[tuple[str, str, bytes]]:
         """Yield name, key and form of every finished operation."""
         for name, form in self._forms.items():

@@ -1,6 +1,6 @@
 """The methods on queues."""
 
-from injector.emulator.api import filters, instants, masks, messages, pages, paths, queue_form
+from injector.emulator.api import instants, masks, messages, pages, paths, queue_form
 from injector.emulator.api.refusals import (
     bad_queue_name,
     invalid,
@@ -9,6 +9,8 @@ from injector.emulator.api.refusals import (
     queue_was_there,
 )
 from injector.emulator.api.service import Service
+from injector.emulator.filtering.parser import compile_filter
+from injector.emulator.filtering.values import Reader, at_path
 from injector.emulator.rpc import Code, RpcError
 from injector.emulator.state.queue import Queue
 
@@ -26,7 +28,7 @@ def list_queues(
 ) -> messages.ListQueuesResponse:
     """Return a page of a location's queues, by name."""
     paths.location(request.parent)
-    accepts = filters.compile_filter(request.filter)
+    accepts = compile_filter(request.filter, _field)
     scope = f"queues/{request.parent}/{request.filter}"
     now = service.now()
     after = pages.read(request.page_token, scope=scope, now=now)
@@ -36,7 +38,7 @@ def list_queues(
     response = messages.ListQueuesResponse()
     for name in names[:size]:
         queue = render(service, service.registry.queues[name])
-        if accepts(queue):
+        if accepts(_tree(queue)):
             response.queues.append(queue)
     if len(names) > size:
         response.next_page_token = pages.write(names[size - 1], scope=scope, now=now)
@@ -140,6 +142,26 @@ def _check_quota(service: Service, name: str) -> None:
     prefix = name.rpartition("/")[0] + "/"
     if most and sum(name.startswith(prefix) for name in service.registry.queues) >= most:
         raise RpcError(Code.RESOURCE_EXHAUSTED, f"A location can have at most {most} queues.")
+
+
+def _field(name: str) -> Reader:
+    """Return what reads a queue's field by its dotted name, in snake_case or camelCase."""
+    path: list[str] = []
+    here: messages.Descriptor | None = messages.Queue.DESCRIPTOR
+    for part in name.split("."):
+        fields = here.fields if here is not None else []
+        field = next((f for f in fields if part in (f.name, f.camelcase_name)), None)
+        if field is None:
+            raise invalid(f"Invalid filter: '{name}' is not a field of a queue.")
+        path.append(field.name)
+        here = field.message_type
+    return at_path(tuple(path))
+
+
+def _tree(queue: messages.Queue) -> dict[str, object]:
+    return messages.MessageToDict(
+        queue, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
 
 
 def _apply(request: messages.UpdateQueueRequest, config: messages.Queue) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from injector.emulator.api import messages, paths, queue_form, refusals
 from injector.emulator.api.operations import Operations
+from injector.emulator.rpc import RpcError
 from injector.emulator.state.queue import Queue
 from injector.emulator.state.registry import Registry
 from injector.emulator.state.task import Attempt, Task
@@ -31,7 +32,15 @@ class Rules:
 
 
 def _ignore(*_: object) -> None:
-    """Do nothing; nobody dispatches."""
+    """Do nothing: nobody dispatches, no operation fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How an operation as a whole fails: with which error, and after what share of its work."""
+
+    error: RpcError
+    done: float = 0.0
 
 
 @dataclass(slots=True)
@@ -39,7 +48,8 @@ class Service:
     """The state behind the methods, and its two ways out.
 
     `wake` tells the dispatcher that the agenda has changed, `start` gives it an attempt that
-    RunTask has begun. `configs` are the queues' settings as callers see them.
+    RunTask has begun. `failing` is asked of every batch whether it is to fail, by its method
+    and queue. `configs` are the queues' settings as callers see them.
     """
 
     registry: Registry
@@ -48,6 +58,7 @@ class Service:
     seed: int = 0
     wake: Callable[[], None] = _ignore
     start: Callable[[Queue, Attempt], None] = _ignore
+    failing: Callable[[str, str], Failure | None] = _ignore
     configs: dict[str, messages.Queue] = field(default_factory=dict)
     policies: dict[str, messages.Policy] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)

@@ -8,11 +8,13 @@ from injector.emulator.state.limits import RetryConfig
 
 HORIZON_S = 720 * 3600.0
 _MAX_URL = 2083
+_SCHEMES = ("http://", "https://")
 _HTTP_DEFAULT_DEADLINE_S = 600
 _SHORTEST_DEADLINE_S = 15.0
 _LONGEST_HTTP_S = 30 * 60.0
 _LONGEST_APP_ENGINE_S = 24 * 3600.0 + 15
 _POST, _PUT, _PATCH = 1, 4, 6
+_WITH_BODY = (_POST, _PUT, _PATCH)
 _OUTPUT_ONLY = (
     "create_time",
     "dispatch_count",
@@ -28,8 +30,9 @@ def complete(task: messages.Task, queue: messages.Queue) -> bool:
 
     Return whether it goes to App Engine, by the queue's routing if that is set.
     """
+    clear = task.ClearField
     for field in _OUTPUT_ONLY:
-        task.ClearField(field)
+        clear(field)
     kind = task.WhichOneof("message_type")
     if kind == "http_request":
         _complete_http(task)
@@ -61,7 +64,11 @@ def schedule_time(task: messages.Task, *, now: float) -> float:
 def check_size(form: bytes, task: messages.Task, *, limit: int) -> None:
     """Check the size of the stored form, defaults included, as production measures it."""
     size = len(form)
-    if task.HasField("app_engine_http_request"):
+    if size < headers.MAX_BYTES and size <= limit:
+        return  # too small for any limit, which spares most tasks the counting
+    if task.HasField("http_request"):
+        headers.check_size(task.http_request.headers)
+    else:
         size -= routing.split_size(task.app_engine_http_request.app_engine_routing)
     if size > limit:
         raise invalid("Task size too large.")
@@ -70,12 +77,13 @@ def check_size(form: bytes, task: messages.Task, *, limit: int) -> None:
 def _complete_http(task: messages.Task) -> None:
     request = task.http_request
     _check_url(request.url)
-    request.http_method = _method(request.http_method)
-    if request.body and request.http_method not in (_POST, _PUT, _PATCH):
+    method = request.http_method = _method(request.http_method)
+    if method not in _WITH_BODY and request.body:
         raise invalid("HttpRequest.body is allowed only if the method is POST, PUT or PATCH.")
     headers.keep_for_http(request.headers)
     _check_token(request)
-    _set_deadline(task, _LONGEST_HTTP_S, "[15s, 30m]")
+    if task.HasField("dispatch_deadline"):
+        _set_deadline(task, _LONGEST_HTTP_S, "[15s, 30m]")
     if not task.HasField("dispatch_deadline"):
         task.dispatch_deadline.seconds = _HTTP_DEFAULT_DEADLINE_S
 
@@ -97,9 +105,9 @@ def _complete_app_engine(task: messages.Task, queue: messages.Queue) -> None:
 
 def _check_url(url: str) -> None:
     """Check a URL as little as production does: broken escapes pass."""
-    if not url:
-        raise invalid("HttpRequest.url is required.")
-    if not url.startswith(("http://", "https://")):
+    if not url.startswith(_SCHEMES):
+        if not url:
+            raise invalid("HttpRequest.url is required.")
         raise invalid("HttpTarget.url must start with 'http://' or 'https://'.")
     if len(url) > _MAX_URL or not (url.isascii() or len(_encoded(url)) <= _MAX_URL):
         raise invalid("HttpRequest.url must be at most 2083 characters after encoding.")

@@ -3,7 +3,7 @@
 from injector.emulator.api import instants, messages
 from injector.emulator.api.refusals import invalid
 from injector.emulator.rpc import Code
-from injector.emulator.state.task import LastAttempt, Task
+from injector.emulator.state.task import LastAttempt, Outcome, Task
 
 _RPC_CODES = {
     400: Code.INVALID_ARGUMENT,
@@ -47,10 +47,13 @@ def drop_body(message: messages.Task) -> None:
         message.app_engine_http_request.ClearField("body")
 
 
-def rpc_code(attempt: LastAttempt) -> Code:
-    """Return the RPC code that an attempt's end is reported as."""
+def rpc_code(attempt: LastAttempt | Outcome) -> Code:
+    """Return the RPC code that an attempt's end is reported as.
+
+    Production calls a target that cannot be reached UNKNOWN, with HTTP status 0.
+    """
     if attempt.status is None:
-        return Code.DEADLINE_EXCEEDED if attempt.timed_out else Code.UNAVAILABLE
+        return Code.DEADLINE_EXCEEDED if attempt.timed_out else Code.UNKNOWN
     if 200 <= attempt.status < 300:
         return Code.OK
     fallback = {4: Code.FAILED_PRECONDITION, 5: Code.INTERNAL}
