@@ -123,9 +123,7 @@ def _previous_response(outcome: Outcome, *, to_app_engine: bool) -> int:
     """Return what the next attempt's header says of this one (as recorded from production)."""
     if outcome.status is not None:
         return outcome.status
-    if to_app_engine:
-        return 0
-    return 504 if outcome.timed_out else 503
+    return 504 if outcome.timed_out and not to_app_engine else 0
 
 
 def _retry(

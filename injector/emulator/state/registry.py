@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
 
 from injector.emulator.state import dispatching
 from injector.emulator.state.agenda import Agenda
@@ -26,8 +25,8 @@ class Windows:
     queue_s: float = 3 * 24 * 3600.0
 
 
-class Witness(Protocol):
-    """Is told what happens, after it has happened."""
+class Witness:
+    """Is told what happens, after it has happened; what a class leaves out, it ignores."""
 
     def queue_changed(self, queue: Queue) -> None:
         """Take note of a queue that is new, changed, paused, resumed or purged."""
@@ -41,10 +40,14 @@ class Witness(Protocol):
     def attempt_started(self, queue: Queue, attempt: Attempt) -> None:
         """Take note of a dispatch."""
 
-    def attempt_ended(self, queue: Queue, attempt: Attempt, outcome: Outcome) -> None:
+    def attempt_ended(
+        self, queue: Queue, attempt: Attempt, outcome: Outcome, *, now: float
+    ) -> None:
         """Take note of an attempt's end, before the task is removed if it is over."""
 
-    def task_removed(self, queue: Queue, task: Task, *, reason: str, reserved_until: float) -> None:
+    def task_removed(
+        self, queue: Queue, task: Task, *, reason: str, reserved_until: float, now: float
+    ) -> None:
         """Take note of a task that is over: succeeded, given up, deleted, purged or expired."""
 
 
@@ -64,6 +67,11 @@ class Registry:
         self.windows = windows or Windows()
         self.graves: dict[str, float] = {}
         self._witnesses = tuple(witnesses)
+        self._told_of_tasks = tuple(
+            witness.task_added
+            for witness in self._witnesses
+            if type(witness).task_added is not Witness.task_added
+        )
 
     def was_there(self, name: str, *, now: float) -> bool:
         """Tell whether a queue of this name was deleted too recently to be made again."""
@@ -118,8 +126,8 @@ class Registry:
     def add(self, queue: Queue, task: Task) -> bool:
         """Put a new task into a queue; its id must be free. Tell whether the agenda changed."""
         queue.add(task)
-        for witness in self._witnesses:
-            witness.task_added(queue, task)
+        for tell in self._told_of_tasks:
+            tell(queue, task)
         if queue.state is not QueueState.RUNNING or queue.blocked_until == inf:
             return False
         return self.agenda.note(queue, max(task.schedule_at, queue.blocked_until))
@@ -129,7 +137,7 @@ class Registry:
         windows = self.windows
         until = now + (windows.generated_task_s if task.generated else windows.task_s)
         for witness in self._witnesses:
-            witness.task_removed(queue, task, reason=reason, reserved_until=until)
+            witness.task_removed(queue, task, reason=reason, reserved_until=until, now=now)
         queue.remove(task, reserved_until=until)
 
     def force(self, queue: Queue, task: Task, *, now: float) -> Attempt:
@@ -156,7 +164,7 @@ class Registry:
         over = dispatching.settle(queue, attempt, outcome, now=now)
         if not task.is_gone:
             for witness in self._witnesses:
-                witness.attempt_ended(queue, attempt, outcome)
+                witness.attempt_ended(queue, attempt, outcome, now=now)
         if over:
             reason = "succeeded" if outcome.is_success else "given up"
             self.remove(queue, task, reason=reason, now=now)

@@ -1,0 +1,1 @@
+"""What happened: attempts, finished tasks, counts."""

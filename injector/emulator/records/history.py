@@ -1,0 +1,95 @@
+"""What became of each task: its attempts, and its end."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from injector.emulator.state.queue import Queue
+from injector.emulator.state.registry import Witness
+from injector.emulator.state.task import Attempt, Outcome, Task
+
+_MOST_ATTEMPTS = 100
+_MOST_FINISHED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One attempt that has ended; `status` is None when no answer came."""
+
+    number: int
+    schedule_at: float
+    dispatch_at: float
+    ended_at: float
+    status: int | None
+    timed_out: bool
+    forced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A task that is over: why and when, and its latest attempts."""
+
+    name: str
+    reason: str
+    created_at: float
+    ended_at: float
+    attempts: tuple[Tried, ...]
+
+
+@dataclass(slots=True)
+class History(Witness):
+    """The attempts of tasks that are there, and the tasks that ended last.
+
+    It is bounded: 100 attempts of a task, 10,000 finished tasks.
+    """
+
+    finished: deque[Finished] = field(default_factory=lambda: deque(maxlen=_MOST_FINISHED))
+    _attempts: dict[str, deque[Tried]] = field(default_factory=dict)
+
+    def attempts(self, name: str) -> tuple[Tried, ...]:
+        """Return the attempts of a task that have ended, oldest first, also of a finished one."""
+        if name in self._attempts:
+            return tuple(self._attempts[name])
+        return next((done.attempts for done in reversed(self.finished) if done.name == name), ())
+
+    def end_of(self, name: str) -> Finished | None:
+        """Return how a task ended; None if it has not, or too long ago."""
+        return next((done for done in reversed(self.finished) if done.name == name), None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.finished.clear()
+        self._attempts.clear()
+
+    def attempt_ended(
+        self, queue: Queue, attempt: Attempt, outcome: Outcome, *, now: float
+    ) -> None:
+        """Keep an attempt."""
+        kept = self._attempts.setdefault(
+            queue.prefix + attempt.task.id, deque(maxlen=_MOST_ATTEMPTS)
+        )
+        kept.append(
+            Tried(
+                attempt.number,
+                attempt.schedule_at,
+                attempt.dispatch_at,
+                now,
+                outcome.status,
+                outcome.timed_out,
+                attempt.forced,
+            )
+        )
+
+    def task_removed(
+        self, queue: Queue, task: Task, *, reason: str, reserved_until: float, now: float
+    ) -> None:
+        """Keep a task's end."""
+        del reserved_until
+        name = queue.prefix + task.id
+        attempts = tuple(self._attempts.pop(name, ()))
+        self.finished.append(Finished(name, reason, task.created_at, now, attempts))
+
+    def queue_deleted(self, queue: Queue, *, reserved_until: float) -> None:
+        """Drop the attempts of the queue's tasks."""
+        del reserved_until
+        for name in [name for name in self._attempts if name.startswith(queue.prefix)]:
+            del self._attempts[name]

@@ -1,0 +1,72 @@
+"""What the service measures of queues and calls, under the names of Cloud Monitoring."""
+
+import re
+from functools import lru_cache
+from urllib.parse import unquote
+
+from injector.emulator.api.methods import TASKS
+from injector.emulator.api.views import rpc_code
+from injector.emulator.records.series import Series, Spread
+from injector.emulator.rpc import Code
+from injector.emulator.state.queue import Queue
+from injector.emulator.state.registry import Witness
+from injector.emulator.state.task import Attempt, Outcome
+
+
+class Metrics(Witness):
+    """Attempts by queue and code, how late they left, calls by method and code, depths.
+
+    Labels are (queue, response code) of attempts, (queue,) of delays in milliseconds and of
+    depths, and (method, project, location, code) of calls.
+    """
+
+    def __init__(self) -> None:
+        self.attempts = Series()
+        self.delays_ms = Series()
+        self.calls = Series()
+        self.depths = Series()
+
+    def attempt_started(self, queue: Queue, attempt: Attempt) -> None:
+        """Measure how late an attempt left."""
+        if attempt.forced:
+            return
+        late_s = max(0.0, attempt.dispatch_at - attempt.schedule_at)
+        self._measure(queue.name, late_s * 1000, attempt.dispatch_at)
+
+    def attempt_ended(
+        self, queue: Queue, attempt: Attempt, outcome: Outcome, *, now: float
+    ) -> None:
+        """Count an attempt."""
+        del attempt
+        self.attempts.count((queue.name, rpc_code(outcome).name), now=now)
+
+    def call_ended(self, method: str, code: Code, routing: str, *, now: float) -> None:
+        """Count a call of the Cloud Tasks API; `routing` is what its client sent for routing."""
+        if method.startswith(TASKS):
+            self.calls.count((*_call(method, routing), code.name), now=now)
+
+    def measure_depth(self, queue: Queue, *, now: float) -> None:
+        """Take a sample of a queue's depth."""
+        self.depths.point((queue.name,), now=now).number = queue.depth
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for series in (self.attempts, self.delays_ms, self.calls, self.depths):
+            series.clear()
+
+    def _measure(self, queue: str, late_ms: float, now: float) -> None:
+        point = self.delays_ms.point((queue,), now=now)
+        point.number += 1
+        point.spread = point.spread or Spread()
+        point.spread.add(late_ms)
+
+
+@lru_cache(maxsize=4096)
+def _call(method: str, routing: str) -> tuple[str, str, str]:
+    """Return a call's method, project and location; the latter empty if it did not tell them."""
+    found = _LOCATION.search(unquote(routing))
+    project, location = (found[1], found[2]) if found else ("", "")
+    return method.removeprefix("/").replace("/", "."), project, location
+
+
+_LOCATION = re.compile(r"projects/([^/]+)/locations/([^/&]+)")
