@@ -1,0 +1,34 @@
+"""Deadlines that the service does not accept."""
+
+from collections.abc import Awaitable, Mapping
+
+from injector.emulator.api.methods import TASKS
+from injector.emulator.api.refusals import invalid
+from injector.emulator.rpc import Handle
+
+_LONGEST_S = 30.0
+_UNITS_S = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+
+
+class Bounded:
+    """Refuses calls whose deadline is more than 30 s ahead, as production does."""
+
+    def __init__(self, inner: Handle) -> None:
+        self._inner = inner
+
+    def __call__(
+        self, method: str, request: bytes, metadata: Mapping[str, str]
+    ) -> bytes | Awaitable[bytes]:
+        """Answer a call; raises RpcError or Dropped."""
+        timeout = metadata.get("grpc-timeout")
+        if timeout is not None and _seconds(timeout) > _LONGEST_S and method.startswith(TASKS):
+            raise invalid(
+                "The request deadline is too long. The deadline cannot be more than 30s in the "
+                "future."
+            )
+        return self._inner(method, request, metadata)
+
+
+def _seconds(timeout: str) -> float:
+    digits = timeout[:-1]
+    return int(digits) * _UNITS_S.get(timeout[-1:], 0.0) if digits.isdecimal() else 0.0

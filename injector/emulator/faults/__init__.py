@@ -1,0 +1,1 @@
+"""Faults on demand: a plan, and a receipt of what it did."""
