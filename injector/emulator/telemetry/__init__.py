@@ -1,0 +1,1 @@
+"""What is measured and logged, for those who ask as they would ask Google Cloud."""
