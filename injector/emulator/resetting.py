@@ -1,0 +1,27 @@
+"""Back to the beginning, for the next test."""
+
+from injector.emulator.parts import Parts
+
+
+def reset(parts: Parts, *, keep_queues: bool) -> None:
+    """Forget tasks, reserved names, operations, policies, keys, faults and records.
+
+    Queues are deleted as well, without reserving their names, or emptied if they are kept.
+    Attempts in flight end without effect.
+    """
+    service, registry = parts.service, parts.service.registry
+    now = service.now()
+    for queue in list(registry.queues.values()):
+        registry.close(queue, now=now)
+        if keep_queues:
+            registry.open(queue.name, queue.limits, now=now)
+        else:
+            del service.configs[queue.name]
+    registry.graves.clear()
+    service.policies.clear()
+    service.keys.clear()
+    service.operations.clear()
+    parts.plan.set([])
+    parts.history.clear()
+    parts.metrics.clear()
+    parts.log.entries.clear()
