@@ -15,16 +15,17 @@ DEFAULT_PORT = 8123
 class Options:
     """An emulator's settings.
 
-    `port` is gRPC's, `control_port` that of HTTP: control, REST, metrics and status; 0 takes a
-    free one, and None for the latter none. `app_engine` is the base URL that stands for every
+    `port` is gRPC's, `http_port` that of REST, control, metrics and status; 0 takes a free one,
+    and None for the latter none. `app_engine` is the base URL that stands for every
     App Engine app. `queues` are made at the start: full names, each with its settings after an
     `=` if it has any; `queues_file` is a YAML list of the same. `speed` and `origin` set the
-    clock; `frozen` starts it standing. `state_file` keeps the state across restarts.
+    clock; `frozen` starts it standing. `state_file` keeps the state across restarts. `issuer` is
+    the name in OIDC tokens; empty means the HTTP port, where its keys are shown.
     """
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    control_port: int | None = None
+    http_port: int | None = None
     transport: str = "asyncio"
     app_engine: str = ""
     queues: tuple[str, ...] = ()
@@ -37,7 +38,7 @@ class Options:
     rules: Rules = field(default_factory=Rules)
     state_file: Path | None = None
     seed: int = 0
-    issuer: str = "http://127.0.0.1:8124"
+    issuer: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
@@ -45,3 +46,7 @@ class Options:
             raise Misused(f"speed {self.speed}: needs a number above 0")
         if self.app_engine and not self.app_engine.startswith(("http://", "https://")):
             raise Misused(f"App Engine at {self.app_engine!r}: needs http://HOST:PORT")
+
+    def issuer_name(self) -> str:
+        """Return the name of who issues the tokens."""
+        return self.issuer or f"http://{self.host}:{self.http_port or DEFAULT_PORT + 1}"

@@ -2,66 +2,71 @@
 
 import asyncio
 import gc
+import logging
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from injector.emulator.api.service import Service
+from injector.emulator.assembly import assemble
+from injector.emulator.dispatch.delivery import Delivery
 from injector.emulator.dispatch.dispatcher import Dispatcher
 from injector.emulator.dispatch.requests import Requests
-from injector.emulator.dispatch.tokens import Issuer
-from injector.emulator.edge import Edge
+from injector.emulator.http_port.serving import serve_http
 from injector.emulator.options import Options
+from injector.emulator.parts import Parts
 from injector.emulator.startup import open_queues
-from injector.emulator.state.registry import Registry
-from injector.emulator.timeline import Timeline
+from injector.emulator.transport import event_loop
 from injector.emulator.transport.dispatch_client import DispatchClient
 from injector.emulator.transport.serve import serve
 
+_log = logging.getLogger(__name__)
 _HOUSEKEEPING_S = 10.0
 _GRACE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An emulator at work."""
+    """An emulator at work, and where it listens; `http_port` is None if it does not."""
 
     port: int
-    service: Service
-    clock: Timeline
-    edge: Edge
+    http_port: int | None
+    parts: Parts
 
 
 def run(options: Options) -> None:
     """Run an emulator until the process is told to stop."""
-    asyncio.run(_run(options))
+    event_loop.run(_run(options))
 
 
 @asynccontextmanager
 async def running(options: Options) -> AsyncIterator[Running]:
     """Run an emulator on this event loop."""
-    clock = Timeline(speed=options.speed, origin=options.origin)
-    if options.frozen:
-        clock.freeze()
-    registry = Registry(dynamics=options.dynamics, windows=options.windows)
-    service = Service(registry, clock.now, rules=options.rules, seed=options.seed)
-    open_queues(service, options)
-    client = DispatchClient(timers=clock)
-    requests = Requests(Issuer(options.issuer), options.app_engine)
-    dispatcher = Dispatcher(service, clock, client, requests)
-    service.wake, service.start = dispatcher.wake, dispatcher.start
-    edge = Edge(service)
-    server = await serve(
-        edge.handle, host=options.host, port=options.port, transport=options.transport
-    )
-    keeper = asyncio.create_task(_keep_house(service))
+    async with AsyncExitStack() as stack:
+        parts = assemble(options)
+        open_queues(parts.service, options)
+        await stack.enter_async_context(_dispatching(parts, options))
+        http_port = await stack.enter_async_context(serve_http(parts, options))
+        server = await serve(
+            parts.handle, host=options.host, port=options.port, transport=options.transport
+        )
+        stack.push_async_callback(server.stop, grace_s=_GRACE_S)
+        yield Running(server.port, http_port, parts)
+
+
+@asynccontextmanager
+async def _dispatching(parts: Parts, options: Options) -> AsyncIterator[None]:
+    client = DispatchClient(timers=parts.clock)
+    delivery = Delivery(client, parts.plan, parts.clock)
+    requests = Requests(parts.issuer, options.app_engine)
+    dispatcher = Dispatcher(parts.service, parts.clock, delivery, requests)
+    parts.service.wake, parts.service.start = dispatcher.wake, dispatcher.start
+    keeper = asyncio.create_task(_keep_house(parts))
     dispatcher.wake()
     try:
-        yield Running(server.port, service, clock, edge)
+        yield
     finally:
         keeper.cancel()
-        await server.stop(grace_s=_GRACE_S)
         await dispatcher.stop()
         client.close()
 
@@ -71,16 +76,21 @@ async def _run(options: Options) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with running(options):
+    async with running(options) as emulator:
+        _log.info("emulator.started port=%s http_port=%s", emulator.port, emulator.http_port)
         await stopped.wait()
 
 
-async def _keep_house(service: Service) -> None:
-    """Drop what has expired, and keep the collector from walking over waiting tasks.
+async def _keep_house(parts: Parts) -> None:
+    """Drop what has expired, measure depths, and keep the collector off waiting tasks.
 
     A million tasks hold no cycles; frozen, they cost a collection nothing.
     """
+    registry = parts.service.registry
     while True:
-        service.registry.expire(now=service.now())
+        now = parts.clock.now()
+        registry.expire(now=now)
+        for queue in registry.queues.values():
+            parts.metrics.measure_depth(queue, now=now)
         gc.freeze()
         await asyncio.sleep(_HOUSEKEEPING_S)

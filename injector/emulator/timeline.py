@@ -74,6 +74,17 @@ class Timeline:
         real = delay / self._speed if self._frozen is None else delay
         return asyncio.get_running_loop().call_later(real, callback)
 
+    async def sleep(self, seconds: float) -> None:
+        """Wait for that many of the clock's seconds."""
+        if seconds <= 0:
+            return
+        done = asyncio.Event()
+        timer = self.call_later(seconds, done.set)
+        try:
+            await done.wait()
+        finally:
+            timer.cancel()
+
     def _tell(self) -> None:
         for watcher in self._watchers:
             watcher()

@@ -20,10 +20,10 @@ _LONGEST_SLEEP_S = 3600.0
 _LONGEST_RETRY_AFTER_S = 3600.0
 
 
-class Client(Protocol):
-    """Sends a request; whatever happens is an Answer."""
+class Deliver(Protocol):
+    """Sends an attempt of a task to its target; whatever happens is an Answer."""
 
-    async def send(self, attempt: Request) -> Answer:
+    async def __call__(self, task: str, request: Request) -> Answer:
         """Send it and wait for its end."""
 
 
@@ -34,11 +34,11 @@ class Dispatcher:
     """
 
     def __init__(
-        self, service: Service, clock: Timeline, client: Client, requests: Requests
+        self, service: Service, clock: Timeline, deliver: Deliver, requests: Requests
     ) -> None:
         self._service = service
         self._clock = clock
-        self._client = client
+        self._deliver = deliver
         self._requests = requests
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -99,7 +99,7 @@ class Dispatcher:
             answer = Answer(End.BROKEN, reason="the queue or the task was deleted")
         else:
             request = self._requests.build(attempt, config, now=self._clock.now())
-            answer = await self._client.send(request)
+            answer = await self._deliver(queue.prefix + attempt.task.id, request)
         now = self._clock.now()
         self._service.registry.settle(queue, attempt, _outcome(answer, now=now), now=now)
         self.wake()

@@ -3,7 +3,7 @@
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from injector.emulator.api import messages
-from injector.emulator.api.headers import is_reserved
+from injector.emulator.api.headers import is_replaced
 
 _SCHEMES = {1: "http", 2: "https"}
 _IF_NOT_EXISTS = 1
@@ -27,8 +27,8 @@ def override_url(url: str, override: messages.UriOverride) -> str:
 
 def override_headers(headers: Headers, target: messages.HttpTarget) -> Headers:
     """Return the headers with the queue's in place of the task's of the same names."""
-    queue = [(o.header.key, o.header.value) for o in target.header_overrides]
-    queue = [(k, v) for k, v in queue if not is_reserved(k) and k.lower() != "user-agent"]
+    given = [(o.header.key, o.header.value) for o in target.header_overrides]
+    queue = [(key, value) for key, value in given if not is_replaced(key)]
     replaced = {key.lower() for key, _ in queue}
     return [(key, value) for key, value in headers if key.lower() not in replaced] + queue
 

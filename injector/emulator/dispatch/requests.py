@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from injector.emulator.api import instants, messages
-from injector.emulator.api.headers import APP_ENGINE_AGENT, HTTP_AGENT, is_reserved
+from injector.emulator.api.headers import APP_ENGINE_AGENT, HTTP_AGENT, is_replaced, is_reserved
 from injector.emulator.dispatch.overrides import Headers, override_headers, override_url
 from injector.emulator.dispatch.tokens import Issuer
 from injector.emulator.state.task import Attempt, Task
@@ -39,7 +39,7 @@ class Requests:
         asked, target = task.http_request, queue.http_target
         url = override_url(asked.url, target.uri_override) if _overrides_uri(queue) else asked.url
         method = _METHODS[target.http_method or asked.http_method]
-        kept = [(k, v) for k, v in asked.headers.items() if not _is_ours(k)]
+        kept = [(k, v) for k, v in asked.headers.items() if not is_replaced(k)]
         headers = [("User-Agent", HTTP_AGENT), *override_headers(kept, target)]
         headers = self._authorize(headers, asked, target, url, now)
         return Request(
@@ -89,10 +89,6 @@ class Requests:
 
 def _overrides_uri(queue: messages.Queue) -> bool:
     return queue.HasField("http_target") and queue.http_target.HasField("uri_override")
-
-
-def _is_ours(name: str) -> bool:
-    return is_reserved(name) or name.lower() == "user-agent"
 
 
 def _task_headers(prefix: str, attempt: Attempt, queue: messages.Queue) -> Headers:
