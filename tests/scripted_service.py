@@ -5,7 +5,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -38,6 +38,7 @@ class Answer:
     code: str = "OK"
     stores: bool | None = None
     until: Callable[[], bool] = lambda: True
+    delay_s: float = 0.0
     message: str = "as the test asked"
 
     @property
@@ -75,7 +76,9 @@ class Service:
     most_running: int = 0
     cancelled: int = 0
     batches: bool = True
+    refuses_whole: bool = False
     slow_operations: int = 0
+    operation_error: int = 0
     operations: dict[str, operations_pb2.Operation] = field(default_factory=dict)
     polls: Counter[str] = field(default_factory=Counter)
     address: str = ""
@@ -106,11 +109,13 @@ class Service:
             await self._abort(context, "UNIMPLEMENTED", "no batches here")
         if len(names) > 100 or any(one.parent != request.parent for one in request.requests):
             await self._abort(context, "INVALID_ARGUMENT", "at most 100, all in one queue")
+        if self.refuses_whole and answer.code == "INVALID_ARGUMENT":
+            await self._abort(context, answer.code, answer.message)
         operation = self.operations.get(request.request_id)
         if operation is None:
             operation = self._run_batch(request, answer)
             self.operations[request.request_id] = operation
-        if answer.code != "OK" and answer.stores is not False and answer.stores is not None:
+        if answer.code != "OK" and answer.stores:
             await self._abort(context, answer.code, answer.message)
         return self._shown(operation)
 
@@ -178,6 +183,7 @@ class Service:
         self.running += 1
         self.most_running = max(self.running, self.most_running)
         try:
+            await asyncio.sleep(answer.delay_s)
             while True:
                 if answer.until():
                     break
@@ -204,6 +210,8 @@ class Service:
 
     def _run_batch(self, request: BatchRequest, answer: Answer) -> operations_pb2.Operation:
         metadata, response = BatchMetadata(), BatchResponse()
+        if self.operation_error and answer.code == "OK":
+            return self._failed_operation(BatchMetadata(state=3))
         for index, one in enumerate(request.requests):
             code = self._store(one) if answer.takes_effect else answer.code
             if code == "OK":
@@ -212,9 +220,15 @@ class Service:
                 metadata.failed_requests[index].code = grpc.StatusCode[code].value[0]
                 metadata.failed_requests[index].message = code
         metadata.state = 5 if metadata.failed_requests else 2
-        operation = operations_pb2.Operation(name=f"operations/{uuid.uuid4()}", done=True)
-        operation.metadata.CopyFrom(_any(metadata))
+        if self.operation_error:
+            return self._failed_operation(metadata)
+        operation = _operation(metadata)
         operation.response.CopyFrom(_any(response))
+        return operation
+
+    def _failed_operation(self, metadata: BatchMetadata) -> operations_pb2.Operation:
+        operation = _operation(metadata)
+        operation.error.code = self.operation_error
         return operation
 
     def _shown(self, operation: operations_pb2.Operation) -> bytes:
@@ -265,37 +279,108 @@ def self_signed() -> tuple[bytes, bytes]:
     )
 
 
+def _operation(metadata: BatchMetadata) -> operations_pb2.Operation:
+    operation = operations_pb2.Operation(name=f"operations/{uuid.uuid4()}", done=True)
+    operation.metadata.CopyFrom(_any(metadata))
+    return operation
+
+
 def _any(message: object) -> any_pb2.Any:
     packed = any_pb2.Any()
     packed.Pack(message)
     return packed
 
 
+class Proxy:
+    """Stands between a client and a server, and can cut every connection at once."""
+
+    def __init__(self, to: str) -> None:
+        self._host, _, self._port = to.rpartition(":")
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._loop = asyncio.get_running_loop()
+        self.address = ""
+        self.cuts = 0
+
+    async def start(self) -> asyncio.Server:
+        server = await asyncio.start_server(self._relay, "127.0.0.1", 0)
+        self.address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        return server
+
+    def cut(self) -> None:
+        self.cuts += 1
+        self._loop.call_soon_threadsafe(self.drop)
+
+    def drop(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner, outer = await asyncio.open_connection(self._host, self._port)
+        self._writers |= {writer, outer}
+        await asyncio.gather(_pump(reader, outer), _pump(inner, writer))
+        self._writers -= {writer, outer}
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while received := await reader.read(65_536):
+            writer.write(received)
+    writer.transport.abort()
+
+
 @contextmanager
-def serve(
-    service: Service, *, streams: int | None = None, port: int = 0, credentials: object = None
-) -> Iterator[Service]:
-    """Serve on a loop and thread of its own until the test is over."""
+def looping() -> Iterator[asyncio.AbstractEventLoop]:
+    """Run a loop on a thread of its own."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
-        server = asyncio.run_coroutine_threadsafe(
-            _start(service, streams, port, credentials), loop
-        ).result()
-        yield service
-        asyncio.run_coroutine_threadsafe(server.stop(None), loop).result()
+        yield loop
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def _start(
-    service: Service, streams: int | None, port: int, credentials: object
-) -> grpc.aio.Server:
-    options = [("grpc.max_concurrent_streams", streams)] if streams else []
-    server = grpc.aio.server(options=options)
+@contextmanager
+def proxied(service: Service) -> Iterator[Proxy]:
+    """Put a proxy before the service."""
+
+    async def start() -> tuple[Proxy, asyncio.Server]:
+        proxy = Proxy(service.address)
+        return proxy, await proxy.start()
+
+    async def stop(proxy: Proxy, server: asyncio.Server) -> None:
+        server.close()
+        proxy.drop()
+        await server.wait_closed()
+        await _settle()
+
+    with looping() as loop:
+        proxy, server = asyncio.run_coroutine_threadsafe(start(), loop).result()
+        yield proxy
+        asyncio.run_coroutine_threadsafe(stop(proxy, server), loop).result()
+
+
+@contextmanager
+def serve(service: Service, *, port: int = 0, credentials: object = None) -> Iterator[Service]:
+    """Serve on a loop and thread of its own until the test is over."""
+    with looping() as loop:
+        server = asyncio.run_coroutine_threadsafe(_start(service, port, credentials), loop).result()
+        yield service
+        asyncio.run_coroutine_threadsafe(server.stop(None), loop).result()
+        del server
+        asyncio.run_coroutine_threadsafe(_settle(), loop).result()
+
+
+async def _settle() -> None:
+    """Let what a server starts when it is let go of come to its end."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*left, return_exceptions=True)
+
+
+async def _start(service: Service, port: int, credentials: object) -> grpc.aio.Server:
+    server = grpc.aio.server()
     for name, methods in (
         (TASKS, ("CreateTask", "BatchCreateTasks", "GetQueue", "CreateQueue", "UpdateQueue")),
         (OPERATIONS, ("GetOperation",)),

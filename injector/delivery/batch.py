@@ -69,6 +69,8 @@ class BatchTasks:
             if error.code in REFUSALS:
                 raise BatchRefused(error.code, str(error)) from error
             return [judge(error.code, str(error), call.queue)] * len(call.creates)
+        except UnicodeEncodeError as error:
+            raise BatchRefused("INVALID_ARGUMENT", f"not UTF-8: {error}") from error
         self._ids.answered(identity)
         return ends(operation, call)
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from injector.delivery.call import Call
 from injector.delivery.connection import CallFailed, Line
 from injector.delivery.credentials import Metadata
-from injector.delivery.ports import Create, Result
+from injector.delivery.ports import Create, Outcome, Result
 from injector.delivery.verdict import CREATED, judge
 from injector.wire import RequestTemplate
 
@@ -40,6 +40,8 @@ class CloudTasks:
             )
         except CallFailed as error:
             return (judge(error.code, str(error), call.queue),)
+        except UnicodeEncodeError as error:
+            return (Result(Outcome.REJECTED, "INVALID_ARGUMENT", f"not UTF-8: {error}"),)
         return _CREATED
 
 

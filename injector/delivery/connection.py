@@ -220,7 +220,8 @@ def _open_channel(address: Address, number: int) -> grpc.aio.Channel:
     """Open a channel whose number keeps it from sharing another's connection.
 
     No keepalive pings are asked for: servers answer the eager with GOAWAY and
-    ENHANCE_YOUR_CALM, and a call that meets a dead connection is simply sent again.
+    ENHANCE_YOUR_CALM, and a call that meets a dead connection is simply sent again. That is our
+    own layer's work; gRPC's would be a second one, and costs a tenth of each call.
     """
     options = [
         ("injector.channel", number),

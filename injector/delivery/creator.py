@@ -39,6 +39,9 @@ from injector.pacing.signals import Signals, Tally
 from injector.pacing.throttle import GroupThrottle, ThrottleSettings
 
 TALLIES_KEPT = 1000
+NARROWEST = 100
+"""How many calls of one `create_all` may stand in line for a slot, whatever comes in."""
+
 GRACE_S = 0.25
 """How long calls that are out may take to report their own deadline, which says more."""
 
@@ -174,7 +177,7 @@ class CallingCreator:
                     results[place] = result
 
         parts = self._split(creates)
-        width = min(len(creates), self._connection.address.width)
+        width = min(len(creates), max(NARROWEST, self._connection.address.width))
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline + GRACE_S):
                 await asyncio.gather(*(work() for _ in range(width)))

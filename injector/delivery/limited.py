@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from injector.delivery.call import Call, Sender
 from injector.delivery.ports import Result
+from injector.delivery.verdict import LATE
 from injector.pacing.limiter import Slots
 
 
@@ -56,8 +57,11 @@ class Limited:
         """Wait for a slot, then send."""
         since = self._now()
         await self._turns.take()
-        call.tally.waited(self._now() - since)
+        now = self._now()
+        call.tally.waited(now - since)
         try:
+            if now >= call.deadline:
+                return [LATE] * len(call.creates)
             return await self._inner.send(call)
         finally:
             self._turns.give_back()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result
 
 from injector.delivery.call import Call, Sender
-from injector.delivery.ports import Result
+from injector.delivery.ports import THROTTLED, Result
 from injector.delivery.verdict import all_created, weigh
 from injector.pacing.backoff import Backoff
 from injector.pacing.throttle import RetryTokens
@@ -19,7 +19,8 @@ class Retried:
 
     gRPC's own retries are off and the client library is not used, so the calls made for a
     create are at most `backoff.attempts`, hedges apart. Each queue has its own tokens: where
-    most creates fail, none is tried again.
+    most creates fail, none is tried again. A retry that the throttle holds back leaves the
+    fault that made it necessary, which says more.
     """
 
     def __init__(
@@ -59,7 +60,8 @@ class Retried:
         left = [number for number, result in enumerate(results) if result.code in self._codes]
         rest = replace(call, creates=[call.creates[number] for number in left])
         for number, result in zip(left, await self._try(rest), strict=True):
-            results[number] = result
+            if result.code != THROTTLED:
+                results[number] = result
 
     async def _try(self, call: Call) -> Sequence[Result]:
         results = await self._inner.send(call)
