@@ -8,7 +8,7 @@ from typing import Protocol
 from injector.clock import Clock
 from injector.control.stop import stop_for_fault, stop_for_rejects
 from injector.delivery.ports import Create, Creator, Outcome, Result
-from injector.errors import Misused, NotFound, Rejected, Retryable
+from injector.errors import Misused, NotFound, Rejected
 from injector.injector_task import InjectorTask
 from injector.ledger.ports import Job, JobState, LedgerPort, Receipt, Reject
 from injector.manifest.record import Record
@@ -16,27 +16,32 @@ from injector.pacing.ramp import CHUNK
 from injector.pacing.signals import Signals, Tally
 from injector.staging.chunk import Bad, Chunk
 
-RETRY_AFTER_S = 5.0
-
 
 class Verdict(StrEnum):
-    """What became of an injector task that needs no further delivery.
+    """What becomes of an injector task.
 
-    settled: every record has an outcome, and the receipt is durable. parked: the job is
-    paused; its feed sends the chunk again once it runs. dropped: the job has ended.
+    settled: every record has an outcome, and the receipt is durable. open: some record has
+    none, and the task is to be delivered again. parked: the job is paused, and its feed sends
+    the chunk again once it runs. dropped: the job has ended.
     """
 
     SETTLED = "settled"
+    OPEN = "open"
     PARKED = "parked"
     DROPPED = "dropped"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a fan-out ended. `receipt` is None when nothing of the chunk is settled."""
+    """How a fan-out ended.
+
+    `receipt` is all that is settled of the chunk, None when nothing is. `new` is what this
+    fan-out found, None when it did not come to that.
+    """
 
     verdict: Verdict
     receipt: Receipt | None = None
+    new: Receipt | None = None
     reason: str = ""
 
 
@@ -76,8 +81,8 @@ def fan_out(
 ) -> Answer:
     """Settle the chunk's records; those that have an outcome already are left alone.
 
-    Raises Rejected for a task that names no chunk that can be read, and Retryable while a
-    record is not settled within the time; what is settled by then is kept.
+    What is settled within the time is kept. Raises Rejected for a task that names no chunk
+    that can be read, and Retryable while the ledger or the chunk store is away.
     """
     job = _job_of(task, ledger)
     kept = ledger.receipts.load(job.id, task.chunk)
@@ -96,8 +101,10 @@ def fan_out(
         stop_for_rejects(ledger.jobs, job, limit=opened.rejected_limit, now=clock.now())
     if fault := next((result.reason for result in results if result.queue_at_fault), ""):
         stop_for_fault(ledger.jobs, job, fault, now=clock.now())
-        return Answer(Verdict.PARKED, merged, fault)
-    return _settled(merged, results)
+        return Answer(Verdict.PARKED, merged, receipt, fault)
+    if not merged.settled:
+        return Answer(Verdict.OPEN, merged, receipt, _missing(merged, results))
+    return Answer(Verdict.SETTLED, merged, receipt)
 
 
 def _job_of(task: InjectorTask, ledger: LedgerPort) -> Job:
@@ -117,7 +124,7 @@ def _unwanted(job: Job, kept: Receipt | None) -> Answer:
     """
     parked = job.state is JobState.PAUSED
     verdict = Verdict.PARKED if parked else Verdict.DROPPED
-    return Answer(verdict, kept, f"job {job.id} is {job.state}")
+    return Answer(verdict, kept, reason=f"job {job.id} is {job.state}")
 
 
 def _open(
@@ -198,12 +205,7 @@ def _seen(creator: Creator, results: Sequence[Result], *, seconds: float) -> Sig
     return creator.drain_signals() + tally.drain()
 
 
-def _settled(receipt: Receipt, results: Sequence[Result]) -> Answer:
-    if receipt.settled:
-        return Answer(Verdict.SETTLED, receipt)
+def _missing(receipt: Receipt, results: Sequence[Result]) -> str:
     codes = sorted({result.code for result in results if result.outcome is Outcome.NOT_TAKEN})
-    raise Retryable(
-        f"{receipt.open_mask.bit_count()} of {receipt.records} records are not taken yet: "
-        f"{', '.join(codes)}",
-        retry_after_s=RETRY_AFTER_S,
-    )
+    missing = receipt.open_mask.bit_count()
+    return f"{missing} of {receipt.records} records are not taken yet: {', '.join(codes)}"

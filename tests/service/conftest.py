@@ -1,143 +1,10 @@
-"""A service in one process: a real ledger in memory, and queues whose answers a test decides."""
-
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+"""What the tests of the service share."""
 
 import pytest
 
-from injector.delivery.memory import MemoryQueues
-from injector.delivery.ports import Create, Queue, Result
-from injector.delivery.verdict import judge
-from injector.fan_out import Answer, OpenJob, fan_out
-from injector.groups import Group
-from injector.injector_task import InjectorTask
-from injector.ledger import Ledger, open_ledger
-from injector.ledger.ports import Job, NewJob
-from injector.manifest import Record, compile_request, load_manifest
-from injector.pacing.ramp import CHUNK
-from injector.pacing.signals import Signals
-from injector.staging.chunk import Bad, Chunk
-
-PARENT = "projects/p/locations/l/queues"
-GROUP = Group(
-    "welcome",
-    injector_queues=(f"{PARENT}/injector-0", f"{PARENT}/injector-1"),
-    queues=(f"{PARENT}/welcome-0", f"{PARENT}/welcome-1"),
-)
-MANIFEST = """
-job: welcome-1
-group: welcome
-records: users.jsonl
-task: {http: {url: "https://worker.example/users/{n}"}}
-"""
-
-
-def queues_of(group):
-    return MemoryQueues(Queue(name) for name in (*group.injector_queues, *group.queues))
-
-
-@dataclass
-class Clock:
-    """A clock that moves when a test says so."""
-
-    time: float = 1_000_000.0
-
-    def now(self):
-        return self.time
-
-    def monotonic(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
-
-
-@dataclass
-class ScriptedCreator:
-    """Creates in memory, except where `fault` names a status for a create.
-
-    A status that begins with "lost " is answered although the task was created.
-    """
-
-    queues: MemoryQueues
-    fault: Callable[[Create], str] = lambda _create: ""
-    asked: list[Create] = field(default_factory=list)
-
-    def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
-        self.asked.extend(creates)
-        return [self._create(create, budget_s) for create in creates]
-
-    def drain_signals(self):
-        return Signals()
-
-    def close(self):
-        pass
-
-    def _create(self, create, budget_s):
-        code = self.fault(create)
-        if code.startswith("lost "):
-            self.queues.create_all([create], budget_s=budget_s)
-        if code:
-            return judge(code.removeprefix("lost "), "asked for by a test", create.queue)
-        return self.queues.create_all([create], budget_s=budget_s)[0]
-
-
-def chunks_of(records: int, *, bad: Iterable[int] = ()) -> list[Chunk]:
-    """Make the chunks of a source of so many records, of which some are bad."""
-    made = [
-        Bad(n, n + 1, "is not JSON") if n in set(bad) else Record(n, n + 1, b'{"n":%d}' % n)
-        for n in range(records)
-    ]
-    starts = range(0, records, CHUNK)
-    return [Chunk(i, tuple(made[at : at + CHUNK])) for i, at in enumerate(starts)]
-
-
-@dataclass
-class Bench:
-    """A registered job on a ledger, and what its chunks are fanned out with."""
-
-    ledger: Ledger
-    creator: ScriptedCreator
-    chunks: list[Chunk]
-    clock: Clock = field(default_factory=Clock)
-    rejected_limit: float = float("inf")
-    job: str = "welcome-1"
-
-    def register(self):
-        records = sum(len(chunk.records) for chunk in self.chunks)
-        job = NewJob(self.job, GROUP.name, "{}", "memory:", records, len(self.chunks), "d")
-        self.ledger.jobs.register(job, now=self.clock.now())
-        return self
-
-    def open_job(self, _job: Job) -> OpenJob:
-        renderer = compile_request(load_manifest(MANIFEST, source="test"), GROUP.queues)
-        return OpenJob(self.chunks.__getitem__, renderer, self.creator, self.rejected_limit)
-
-    def deliver(self, chunk: int, *, job: str = "", ledger: object = None) -> Answer:
-        return fan_out(
-            InjectorTask(job or self.job, chunk),
-            ledger=ledger or self.ledger,
-            open_job=self.open_job,
-            clock=self.clock,
-            time_left=lambda: 45.0,
-        )
-
-    @property
-    def totals(self):
-        return self.ledger.jobs.totals(self.job)
-
-    @property
-    def state(self):
-        return self.ledger.jobs.get(self.job)
-
-
-def bench_of(
-    records: int, *, bad: Iterable[int] = (), rejected_limit: float = float("inf")
-) -> Bench:
-    """Register a job of so many records."""
-    creator = ScriptedCreator(queues_of(GROUP))
-    made = chunks_of(records, bad=bad)
-    return Bench(open_ledger("sqlite://"), creator, made, rejected_limit=rejected_limit).register()
+from tests.bench import bench_of
+from tests.house import House, settings_of
+from tests.tokens import Signer
 
 
 @pytest.fixture(scope="session")
@@ -152,3 +19,27 @@ def bench():
     yield make
     for each in made:
         each.ledger.close()
+
+
+@pytest.fixture(scope="session")
+def signer():
+    return Signer.new()
+
+
+@pytest.fixture
+def house_of(tmp_path, signer):
+    """Make a house by its settings."""
+    made = []
+
+    def make(**changes: object):
+        made.append(House(tmp_path, signer, settings_of(**changes)))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.ledger.close()
+
+
+@pytest.fixture
+def house(house_of):
+    return house_of()

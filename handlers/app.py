@@ -1,0 +1,68 @@
+"""The application: gate, routes, and what surrounds every request."""
+
+from flask import Flask, Response, g, request
+
+from handlers import access, metrics, problems
+from handlers.auth import Gate
+from handlers.control import control
+from handlers.drain import Drain
+from handlers.groups import groups
+from handlers.health import health
+from handlers.inject import inject
+from handlers.jobs import jobs
+from handlers.keys import KeySet
+from handlers.logs import event, trace_of
+from handlers.parts import Parts, make_parts
+from injector.errors import Misused
+from injector.settings import Settings, service_faults
+
+MAX_BODY = 1024 * 1024
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def create_app(settings: Settings, parts: Parts | None = None, keys: KeySet | None = None) -> Flask:
+    """Make the application; nothing is opened, started or asked before the first request.
+
+    Raises Misused for settings that a service cannot run with.
+    """
+    _check(settings)
+    app = Flask("injector", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    parts = parts or make_parts(settings)
+    app.extensions["parts"] = parts
+    app.extensions["gate"] = Gate(settings, keys)
+    app.extensions["metrics"] = metrics.make_metrics()
+    app.extensions["drain"] = Drain(parts.close, after_s=settings.drain_s)
+    app.before_request(_begin)
+    metrics.register(app)
+    access.register(app)
+    problems.register(app)
+    app.after_request(_secure)
+    for blueprint in (inject, control, jobs, groups, health):
+        app.register_blueprint(blueprint)
+    return app
+
+
+def _check(settings: Settings) -> None:
+    if faults := "\n".join(f"  {fault}" for fault in service_faults(settings)):
+        raise Misused(f"the service cannot run with these settings:\n{faults}")
+    for warning in settings.warnings():
+        event("settings.doubted", "CRITICAL", why=warning)
+
+
+def _begin() -> None:
+    headers = request.headers
+    g.trace = trace_of(headers.get("traceparent", ""), headers.get("X-Cloud-Trace-Context", ""))
+
+
+def _secure(answer: Response) -> Response:
+    for name, value in _HEADERS.items():
+        answer.headers.setdefault(name, value)
+    return answer

@@ -1,0 +1,27 @@
+"""What a handler reaches: the application's parts, and the request's body."""
+
+from flask import current_app, request
+
+from handlers.drain import Drain
+from handlers.parts import Parts
+
+
+def parts() -> Parts:
+    """Return the parts of the application that answers."""
+    found: Parts = current_app.extensions["parts"]
+    return found
+
+
+def drain() -> Drain:
+    """Return whether this process is ending."""
+    found: Drain = current_app.extensions["drain"]
+    return found
+
+
+def read_body(limit: int) -> bytes:
+    """Return the body as it came, whatever type it claims to be.
+
+    Raises RequestEntityTooLarge, before anything is read where the length is stated.
+    """
+    request.max_content_length = limit
+    return request.get_data(cache=False)

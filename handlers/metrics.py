@@ -1,0 +1,93 @@
+"""What Prometheus sees: of this process, or of all of a service's where they share a folder."""
+
+import time
+from dataclasses import dataclass
+
+from flask import Flask, Response, current_app, g, request
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector
+
+FAN_OUT_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 45)
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The metrics of an application, on a registry of its own.
+
+    A delivery's `answer` tells settled, parked, dropped and rejected, which end it, from retry,
+    after which the queue sends it again.
+    """
+
+    registry: CollectorRegistry
+    requests: Counter
+    request_seconds: Histogram
+    deliveries: Counter
+    records: Counter
+    fan_out_seconds: Histogram
+    ticks: Counter
+    fed: Counter
+    rate: Gauge
+    refused: Counter
+
+
+def make_metrics() -> Metrics:
+    """Make metrics that begin at nothing."""
+    on = CollectorRegistry()
+    return Metrics(
+        on,
+        Counter("injector_requests", "Requests", ["route", "status"], registry=on),
+        Histogram("injector_request_seconds", "Time of a request", ["route"], registry=on),
+        Counter("injector_deliveries", "Injector tasks delivered", ["answer"], registry=on),
+        Counter("injector_records", "Records settled", ["outcome"], registry=on),
+        Histogram("injector_fan_out_seconds", "Time of a delivery", buckets=FAN_OUT_S, registry=on),
+        Counter("injector_ticks", "Ticks of the controller", ["result"], registry=on),
+        Counter("injector_fed_chunks", "Chunks fed", ["group", "again"], registry=on),
+        Gauge(
+            "injector_rate_allowed",
+            "Injector tasks a second that the ramp allows",
+            ["group"],
+            registry=on,
+            multiprocess_mode="mostrecent",
+        ),
+        Counter("injector_refused_callers", "Callers that were not let in", registry=on),
+    )
+
+
+def register(app: Flask) -> None:
+    """Count and time every request."""
+    app.before_request(_begin)
+    app.after_request(_count)
+
+
+def metrics() -> Metrics:
+    """Return the metrics of the application that answers."""
+    found: Metrics = current_app.extensions["metrics"]
+    return found
+
+
+def exposition(metrics_dir: str) -> Response:
+    """Write out this process's metrics, or those of all processes that share the folder."""
+    registry = metrics().registry
+    if metrics_dir:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, path=metrics_dir)
+    return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _begin() -> None:
+    g.began = time.perf_counter()
+
+
+def _count(answer: Response) -> Response:
+    route = request.url_rule.rule if request.url_rule else "none"
+    metrics().requests.labels(route, answer.status_code).inc()
+    if began := g.get("began"):
+        metrics().request_seconds.labels(route).observe(time.perf_counter() - began)
+    return answer

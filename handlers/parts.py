@@ -1,0 +1,157 @@
+"""What the handlers work with: put together once, opening nothing before it is used.
+
+Connections to the ledger and to Cloud Tasks are opened by each process at its first call, so
+an application that was made before a fork works after it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from injector.clock import Clock
+from injector.control.feed import Call, Feeder, Horizon
+from injector.control.tick import Ticker
+from injector.delivery.connection import Address, Connection
+from injector.delivery.creator import Delivery, make_creator
+from injector.delivery.ports import Creator, QueueAdmin, TaskTemplate, Token
+from injector.delivery.queue_admin import CloudTasksAdmin
+from injector.errors import Misused
+from injector.fan_out import OpenJob
+from injector.groups import Group
+from injector.ledger import open_ledger
+from injector.ledger.ports import Job, LedgerPort
+from injector.manifest import Manifest, compile_request, parse_manifest
+from injector.pacing.hedge import HedgingSettings
+from injector.pacing.throttle import ThrottleSettings
+from injector.settings import Settings
+from injector.staging import ChunkReader
+
+JOBS_KEPT = 64
+LEASE_FOR_BUDGETS = 2
+PATIENCE_S = 2.0
+
+CreatorOf = Callable[[str, str, float], Creator]
+"""Returns the creator for a group's name, a create mode, and a call's timeout in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a service; `open_job` remembers the last jobs that it opened."""
+
+    settings: Settings
+    clock: Clock
+    ledger: LedgerPort
+    queues: QueueAdmin
+    open_job: Callable[[Job], OpenJob]
+    close: Callable[[], None]
+
+    def ticker(self) -> Ticker:
+        """Return the controller; its lease outlives the handler's budget, in its clock's time."""
+        settings = self.settings
+        feeder = Feeder(
+            self.ledger.jobs,
+            self.queues,
+            injector_call(settings),
+            Horizon(settings.horizon_s, settings.refeed_after_s),
+        )
+        return Ticker(
+            self.ledger,
+            self.queues,
+            feeder,
+            settings.groups,
+            self.clock,
+            lease_s=LEASE_FOR_BUDGETS * settings.handler_budget_s * settings.clock_speed,
+            patience_s=PATIENCE_S * settings.clock_speed,
+        )
+
+
+def make_parts(settings: Settings) -> Parts:
+    """Put together what a service in production, or against an emulator, works with."""
+    clock = settings.clock
+    connection = Connection(
+        Address(
+            emulator_host=settings.emulator_host or "",
+            channels=settings.channels,
+            streams=settings.streams,
+        )
+    )
+    creator_of = creators(settings, connection, clock)
+    feeding = make_creator(connection, Delivery(mode="single", throttle=None), clock=clock)
+    return Parts(
+        settings,
+        clock,
+        open_ledger(settings.ledger_url),
+        CloudTasksAdmin(connection, feeding),
+        job_opener(settings, creator_of),
+        connection.close,
+    )
+
+
+def creators(settings: Settings, connection: Connection, clock: Clock) -> CreatorOf:
+    """Make the function that returns a group's creator, one for each way its jobs are sent."""
+
+    @cache
+    def creator_of(group: str, mode: str, timeout_s: float) -> Creator:
+        del group  # Each group has its own throttle, and so its own creator.
+        delivery = Delivery(
+            mode="auto" if mode == "batch" else "single",
+            call_timeout_s=timeout_s,
+            throttle=ThrottleSettings(settings.throttle_window_s, settings.throttle_k),
+            hedging=_hedging(settings, timeout_s),
+        )
+        return make_creator(connection, delivery, clock=clock)
+
+    return creator_of
+
+
+def _hedging(settings: Settings, timeout_s: float) -> HedgingSettings | None:
+    """Return when to hedge; a call that ends before its hedge would be sent has none."""
+    if not 0 < settings.hedge_delay_s < timeout_s:
+        return None
+    return HedgingSettings(
+        settings.hedge_delay_s, settings.hedge_max_tokens, settings.hedge_refill_ratio
+    )
+
+
+def job_opener(settings: Settings, creator_of: CreatorOf) -> Callable[[Job], OpenJob]:
+    """Make the function that opens a job, whose manifest and store never change."""
+    opened = lru_cache(maxsize=JOBS_KEPT)(
+        lambda manifest, store, group, records: _open(
+            parse_manifest(manifest), store, group_of(settings, group), records, creator_of
+        )
+    )
+    return lambda job: opened(job.manifest_json, job.store, job.group, job.records)
+
+
+def group_of(settings: Settings, name: str) -> Group:
+    """Return the group of that name; raise Misused that names those there are."""
+    if name not in settings.groups:
+        known = ", ".join(sorted(settings.groups))
+        raise Misused(f"there is no group {name!r} here; there are {known}")
+    return settings.groups[name]
+
+
+def _open(
+    manifest: Manifest, store: str, group: Group, records: int, creator_of: CreatorOf
+) -> OpenJob:
+    if group.topic:
+        raise Misused(f"group {group.name} is a topic, to which this version does not publish")
+    return OpenJob(
+        ChunkReader(store).read,
+        compile_request(manifest, group.queues, ramp=group.ramp),
+        creator_of(group.name, manifest.create_mode, manifest.create_timeout),
+        manifest.rejects_allowed(records),
+    )
+
+
+def injector_call(settings: Settings) -> Call:
+    """Return what injector tasks call: the service itself, as the first of its queue callers."""
+    token = None
+    if settings.auth != "off":
+        token = Token("oidc", settings.queue_callers[0], settings.base_url)
+    template = TaskTemplate(
+        headers=(("Content-Type", "application/json"),),
+        token=token,
+        dispatch_deadline_s=settings.dispatch_deadline_s,
+    )
+    return Call(f"{settings.base_url}/inject", template)

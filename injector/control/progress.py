@@ -1,0 +1,79 @@
+"""How fast a job goes, may go, and when it will be done: what a person asks of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from injector.control.feed import Pace
+from injector.control.memory import Memory
+from injector.control.share import Claim, parts
+from injector.ledger.ports import Job, JobState, Minute
+from injector.pacing.ramp import CHUNK, Ramp
+
+MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A job's pace. Rates are in creates per second; what cannot be said is None."""
+
+    rate_now: float | None = None
+    rate_allowed: float | None = None
+    eta_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPace:
+    """A group's pace: creates per second reached and allowed, and the curve it is on."""
+
+    rate_now: float
+    rate_allowed: float
+    pace: Pace | None
+
+
+def measured_from(now: float) -> float:
+    """Return since when the rate reached is measured: the start of the last whole minute."""
+    return now // MINUTE_S * MINUTE_S - MINUTE_S
+
+
+def group_pace(memory: Memory, ramp: Ramp, minutes: Sequence[Minute], *, now: float) -> GroupPace:
+    """Measure the group over the minutes since `measured_from`, and say where its ramp is."""
+    created = sum(minute.counts.get("accepted", 0) for minute in minutes)
+    state = memory.ramp
+    if not state.rate:
+        return GroupPace(created / (now - measured_from(now)), 0.0, None)
+    origin = now - min(state.elapsed_s, ramp.interval_s)
+    pace = Pace(ramp.starting_at(state.rate), origin, state.rate)
+    return GroupPace(created / (now - measured_from(now)), state.rate * CHUNK, pace)
+
+
+def progress(
+    job: Job, chunks_left: int, group: GroupPace, rivals: Sequence[Job], *, now: float
+) -> Progress:
+    """Say how a job fares in its group; `rivals` are the group's active jobs, itself too.
+
+    The estimate follows the ramp as if it went on climbing, and the job's share of it as if
+    the others had no end.
+    """
+    if job.state is not JobState.RUNNING or group.pace is None:
+        return Progress(0.0, 0.0) if job.state is JobState.PAUSED else Progress()
+    part = _part(job, rivals, group.pace.rate)
+    if not part:
+        return Progress(0.0, 0.0)
+    pace = group.pace
+    eta_s = pace.time_of(pace.total_by(now) + chunks_left / part) - now
+    return Progress(group.rate_now * part, group.rate_allowed * part, max(0.0, eta_s))
+
+
+def _part(job: Job, rivals: Sequence[Job], rate: float) -> float:
+    claims = [
+        Claim(
+            rival.id,
+            rival.chunks,
+            rival.weight,
+            rival.priority,
+            1.0 if rival.max_rate is None else rival.max_rate / rate,
+        )
+        for rival in rivals
+        if rival.state is JobState.RUNNING and (rival.cursor < rival.chunks or rival.id == job.id)
+    ]
+    return parts(claims).get(job.id, 0.0)
