@@ -15,6 +15,7 @@ Json = dict[str, object]
 ATTEMPTS = 5
 TIMEOUT_S = 30.0
 PAGE = 200
+BLOCK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,14 @@ class Service:
         """Yield the records of a job that were refused for good, page by page."""
         return self._pages(f"/jobs/{job}/rejects", "rejects", {})
 
+    def outcomes(self, job: str) -> Iterator[bytes]:
+        """Yield what became of each record, as JSON lines in blocks of any size."""
+        answer = self._ask("GET", f"/jobs/{job}/report", stream=True)
+        try:
+            yield from answer.iter_content(BLOCK)
+        except requests.RequestException as error:
+            raise Retryable("the report broke off before its end; ask for it again") from error
+
     def group(self, name: str) -> Json:
         """Return the group; raises NotFound."""
         return _object(self._ask("GET", f"/groups/{name}"))
@@ -68,6 +77,7 @@ class Service:
         *,
         json: Json | None = None,
         params: Mapping[str, str] | None = None,
+        stream: bool = False,
     ) -> requests.Response:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(Retryable),
@@ -77,7 +87,7 @@ class Service:
             before_sleep=self._announce,
             reraise=True,
         )
-        return retrying(self._once, method, path, json, params)
+        return retrying(self._once, method, path, json=json, params=params, stream=stream)
 
     def _announce(self, state: tenacity.RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
@@ -85,7 +95,13 @@ class Service:
         self.announce(f"{error} Trying again in {wait_s:.1f} s")
 
     def _once(
-        self, method: str, path: str, json: Json | None, params: Mapping[str, str] | None
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Json | None,
+        params: Mapping[str, str] | None,
+        stream: bool,
     ) -> requests.Response:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         try:
@@ -96,6 +112,7 @@ class Service:
                 params=params,
                 headers=headers,
                 timeout=TIMEOUT_S,
+                stream=stream,
                 allow_redirects=False,
             )
         except requests.exceptions.InvalidURL as error:

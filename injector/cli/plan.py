@@ -5,24 +5,23 @@ from pathlib import Path
 import click
 
 from injector.cli.findings import look_through
-from injector.cli.options import json_option, manifest_argument
+from injector.cli.known_group import known_or_usual, task_queues
+from injector.cli.options import json_option, manifest_argument, service_at, service_option
 from injector.cli.output import print_json
 from injector.cli.plan_view import show_plan, show_warnings
 from injector.cli.planning import Plan, make_plan, plan_json
 from injector.cli.reading import Reading, reading_options, staging_bar
 from injector.errors import Misused
-from injector.groups import Group
 from injector.manifest.request import compile_request
 from injector.settings import read_settings
-
-ANY_QUEUE = "projects/PROJECT/locations/LOCATION/queues/QUEUE"
 
 
 @click.command()
 @manifest_argument()
 @reading_options
+@service_option()
 @json_option()
-def command(manifest: Path, reading: Reading, *, as_json: bool) -> int:
+def command(manifest: Path, reading: Reading, url: str | None, *, as_json: bool) -> int:
     """Show what MANIFEST's job would take; nothing is created, and nothing is written.
 
     Reads every record once: how many there are, which are rejected and why, the ramp, the time,
@@ -31,16 +30,17 @@ def command(manifest: Path, reading: Reading, *, as_json: bool) -> int:
 
     Example: injector plan welcome.yaml --groups groups.yaml
     """
-    plan = plan_of(manifest, reading)
+    plan = plan_of(manifest, reading, url)
     show(plan, as_json=as_json)
     return 1 if plan.has_too_many_rejects else 0
 
 
-def plan_of(path: Path, reading: Reading) -> Plan:
-    """Read manifest and records, and plan the job."""
+def plan_of(path: Path, reading: Reading, url: str | None) -> Plan:
+    """Read manifest and records, and plan the job; the service is asked only if it is named."""
     settings = read_settings()
     manifest = reading.manifest(path)
-    group, notes = known_or_usual(manifest.group, reading.group(manifest.group, settings))
+    service = service_at(url) if url or settings.service_url else None
+    group, notes = known_or_usual(manifest.group, reading.group(manifest.group, settings), service)
     renderer = compile_request(manifest, task_queues(group), ramp=group.ramp)
     source = reading.source(manifest, path)
     with staging_bar() as progress:
@@ -57,16 +57,3 @@ def show(plan: Plan, *, as_json: bool) -> None:
     else:
         show_plan(plan)
         show_warnings(plan)
-
-
-def known_or_usual(name: str, group: Group | None) -> tuple[Group, tuple[str, ...]]:
-    """Return the group, or one on the usual curve with a note that it is not known here."""
-    if group:
-        return group, ()
-    note = f"group {name!r} is not known here, so this is for 500/50/5; give --groups"
-    return Group(name, (), ()), (note,)
-
-
-def task_queues(group: Group) -> tuple[str, ...]:
-    """Return where the group's tasks go: its queues, or its topic."""
-    return group.queues or ((group.topic,) if group.topic else (ANY_QUEUE,))

@@ -1,5 +1,6 @@
 """`injector report`."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
@@ -26,8 +27,9 @@ SHOWN = 20
 @job_argument()
 @service_option()
 @click.option("--rejects", "only_rejects", is_flag=True, help="Print every reject as a JSON line.")
+@click.option("--records", "every", is_flag=True, help="Print every record's end as a JSON line.")
 @json_option()
-def command(job: str, url: str | None, *, only_rejects: bool, as_json: bool) -> int:
+def command(job: str, url: str | None, *, only_rejects: bool, every: bool, as_json: bool) -> int:
     """Account for every record of JOB: created, existed, rejected, open.
 
     Exits with 1 when the job failed, stopped itself, or its records do not add up.
@@ -38,11 +40,20 @@ def command(job: str, url: str | None, *, only_rejects: bool, as_json: bool) -> 
     found = service.job(job)
     if only_rejects:
         print_lines(service.rejects(job))
+    elif every:
+        _print_blocks(service.outcomes(job))
     elif as_json:
         print_json(_document(service, found))
     else:
         _show(service, found)
     return 0 if adds_up(found) and not exit_code(found) else 1
+
+
+def _print_blocks(blocks: Iterator[bytes]) -> None:
+    sys.stdout.flush()
+    for block in blocks:
+        sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()
 
 
 def adds_up(job: Mapping[str, object]) -> bool:

@@ -9,9 +9,10 @@ import msgspec
 
 from injector.cli.client import Json, Service
 from injector.cli.findings import findings_of
+from injector.cli.known_group import group_of, task_queues
 from injector.cli.options import json_option, manifest_argument, service_at, service_option
 from injector.cli.output import console, count, print_json
-from injector.cli.plan import known_or_usual, plan_of, show, task_queues
+from injector.cli.plan import plan_of, show
 from injector.cli.plan_view import show_plan, show_rejects, show_warnings
 from injector.cli.planning import Plan, make_plan
 from injector.cli.reading import Reading, reading_options, staging_bar
@@ -52,13 +53,13 @@ def command(  # noqa: PLR0913  (one for each option)
     Example: injector submit welcome.yaml --yes --watch
     """
     if dry_run:
-        plan = plan_of(manifest, reading)
+        plan = plan_of(manifest, reading, url)
         show(plan, as_json=as_json)
         return 1 if plan.has_too_many_rejects else 0
     if not is_sure and not sys.stdin.isatty():
         raise click.UsageError("this is not a terminal, so nobody can be asked; add --yes")
     service = service_at(url)
-    plan, staged = stage_and_plan(manifest, reading, _store_for(service, store))
+    plan, staged = stage_and_plan(service, manifest, reading, _store_for(service, store))
     if not _is_wanted(plan, is_sure=is_sure):
         return 1
     _register(service, plan.manifest, staged, as_json=as_json)
@@ -77,17 +78,20 @@ def _store_for(service: Service, store: str | None) -> str:
     return store
 
 
-def stage_and_plan(path: Path, reading: Reading, store: str) -> tuple[Plan, Staged]:
-    """Stage the records, and plan the job that they make."""
+def stage_and_plan(
+    service: Service, path: Path, reading: Reading, store: str
+) -> tuple[Plan, Staged]:
+    """Stage the records, once the service knows the group, and plan the job that they make."""
     settings = read_settings()
     manifest = reading.manifest(path)
-    group, notes = known_or_usual(manifest.group, reading.group(manifest.group, settings))
+    group = group_of(service.group(manifest.group))
+    group = reading.group(manifest.group, settings) or group
     source = reading.source(manifest, path)
     with staging_bar() as progress:
         staged = stage(source, manifest, store, clock=settings.clock, progress=progress)
     renderer = compile_request(manifest, task_queues(group), ramp=group.ramp)
     findings = findings_of(staged, renderer, now=settings.clock.now())
-    return make_plan(manifest, group, findings, latency_s=reading.latency_s, notes=notes), staged
+    return make_plan(manifest, group, findings, latency_s=reading.latency_s), staged
 
 
 def _is_wanted(plan: Plan, *, is_sure: bool) -> bool:

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -177,7 +176,7 @@ def test_plan_as_json_has_every_figure(capsys):
 
 def test_plan_of_an_unknown_group_goes_by_the_usual_curve_and_says_so(capsys):
     assert run(["plan", "m.yaml"]) == 0
-    assert "group 'welcome' is not known here" in capsys.readouterr().err
+    assert "group 'welcome' is taken for a cold one on 500/50/5" in capsys.readouterr().err
 
 
 def test_plan_refuses_a_group_that_the_configuration_lacks(folder, capsys):
@@ -224,10 +223,42 @@ def test_records_are_found_beside_the_manifest(folder, monkeypatch, capsys):
     assert read(capsys)["records"] == 250
 
 
-def test_submit_registers_what_was_staged(web, capsys):
+GROUP = {
+    "name": "welcome",
+    "injector_queues": [f"{QUEUES}/injector-0"],
+    "queues": 10,
+    "topic": None,
+    "ramp": {"initial_rate": 200.0, "growth": 1.5, "interval_s": 300.0, "max_rate": 500.0}
+    | {"warm_rate": None, "unsafe": True, "dangers": ["initial_rate 200/s is over 5/s"]},
+}
+
+
+@pytest.fixture
+def known(web):
+    """A service that knows the group."""
+    web.get(f"{URL}/groups/welcome", json=GROUP)
+    return web
+
+
+def test_plan_asks_the_service_for_a_group_that_is_not_configured_here(known, capsys):
+    assert run(["plan", "m.yaml", "--service", URL, "--json"]) == 0
+    plan = read(capsys)
+    assert (plan["queues"], plan["peak_create_rate"]) == (10, 20_000)
+    assert "is unsafe" in plan["warnings"][0]
+
+
+def test_submit_of_a_group_that_the_service_lacks_reads_no_record(web, folder, capsys):
+    web.get(f"{URL}/groups/welcome", status=404, json={"detail": "there is no group 'welcome'"})
+    (folder / "users.csv").unlink()
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert "there is no group 'welcome'" in capsys.readouterr().err
+
+
+def test_submit_registers_what_was_staged(known, capsys):
+    web = known
     web.post(f"{URL}/jobs", status=201, json=JOB)
     assert run(["submit", "m.yaml", "--yes"]) == 0
-    sent = json.loads(web.calls[0].request.body)
+    sent = json.loads(web.calls[1].request.body)
     assert sent["manifest"]["job"] == "welcome"
     assert (sent["staged"]["records"], sent["staged"]["chunks"], sent["staged"]["rejected"]) == (
         250,
@@ -239,19 +270,19 @@ def test_submit_registers_what_was_staged(web, capsys):
     assert "welcome registered: 250 records, 2 of them rejected" in capsys.readouterr().out
 
 
-def test_same_job_again_is_nothing_new_and_no_error(web, capsys):
-    web.post(f"{URL}/jobs", status=200, json=JOB)
+def test_same_job_again_is_nothing_new_and_no_error(known, capsys):
+    known.post(f"{URL}/jobs", status=200, json=JOB)
     assert run(["submit", "m.yaml", "--yes"]) == 0
     assert "is registered already; nothing new" in capsys.readouterr().out
 
 
-def test_same_id_with_other_content_exits_with_2(web, capsys):
-    web.post(f"{URL}/jobs", status=409, json={"detail": "job welcome has other content"})
+def test_same_id_with_other_content_exits_with_2(known, capsys):
+    known.post(f"{URL}/jobs", status=409, json={"detail": "job welcome has other content"})
     assert run(["submit", "m.yaml", "--yes"]) == 2
     assert "job welcome has other content" in capsys.readouterr().err
 
 
-def test_too_many_rejects_register_nothing(folder, web, capsys):
+def test_too_many_rejects_register_nothing(folder, known, capsys):
     (folder / "m.yaml").write_text(MANIFEST + "stop_when_rejected: 1\n")
     assert run(["submit", "m.yaml", "--yes"]) == 1
     assert "nothing is registered" in capsys.readouterr().err
@@ -267,9 +298,9 @@ def test_service_elsewhere_needs_a_store_that_it_can_read(capsys):
     assert "set --store or INJECTOR_STORE_URL to a bucket" in capsys.readouterr().err
 
 
-def test_submit_may_follow_the_job_to_its_end(web, capsys):
-    web.post(f"{URL}/jobs", status=201, json=JOB)
-    web.get(f"{URL}/jobs/welcome", json=FINISHED)
+def test_submit_may_follow_the_job_to_its_end(known, capsys):
+    known.post(f"{URL}/jobs", status=201, json=JOB)
+    known.get(f"{URL}/jobs/welcome", json=FINISHED)
     assert run(["submit", "m.yaml", "--yes", "--watch"]) == 0
     assert "welcome finished 1000/1000 records" in capsys.readouterr().out
 
@@ -379,6 +410,21 @@ def test_report_prints_every_reject_as_a_line(web, capsys):
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [REJECT] * 2
 
 
+def test_report_streams_the_end_of_every_record(web, capfdbinary):
+    lines = b'{"ordinal":0,"outcome":"created"}\n' * 1000
+    web.get(f"{URL}/jobs/welcome", json=FINISHED)
+    web.get(f"{URL}/jobs/welcome/report", body=lines)
+    assert run(["report", "welcome", "--records"]) == 0
+    assert capfdbinary.readouterr().out == lines
+
+
+def test_report_that_breaks_off_exits_with_1(web, capsys):
+    web.get(f"{URL}/jobs/welcome", json=FINISHED)
+    web.get(f"{URL}/jobs/welcome/report", body="{", headers={"Content-Length": "100"})
+    assert run(["report", "welcome", "--records"]) == 1
+    assert "broke off before its end" in capsys.readouterr().err
+
+
 def test_report_as_json_has_the_verdict(web, capsys):
     web.get(f"{URL}/jobs/welcome", json=FINISHED)
     web.get(f"{URL}/jobs/welcome/rejects", json={"rejects": [REJECT], "next": None})
@@ -397,20 +443,6 @@ def start(arguments, environment=()):
     return subprocess.Popen(
         command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-
-
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
-)
-def test_interrupted_submit_leaves_nothing_and_says_so_by_its_exit_code(folder, number, code):
-    submit = start(["submit", "m.yaml", "--yes", "--records", "-"])
-    submit.stdin.write(b'{"user_id": 1}\n' * 100_000)
-    submit.stdin.flush()
-    submit.send_signal(number)
-    _, said = submit.communicate(timeout=30)
-    assert submit.returncode == code
-    assert b"Traceback" not in said
-    assert not [path for path in folder.rglob("*") if path.name == "staged.json"]
 
 
 def test_reader_that_goes_away_gets_no_complaint():

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
@@ -28,10 +29,12 @@ JOB = {
     "finished_at": None,
 }
 FINISHED = {**JOB, "state": "finished", "created": 1000, "finished_at": 61.0}
+GROUP = {"name": "welcome", "injector_queues": [], "queues": 4, "topic": None, "ramp": {}}
 MANIFEST = """\
 job: welcome
 group: welcome
 records: users.jsonl
+format: jsonl
 task: {http: {url: "https://worker.example/"}}
 """
 
@@ -114,12 +117,33 @@ def test_colour_is_used_on_a_terminal_and_not_under_no_color(folder):
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "asked"), [("n\n", 1, []), ("y\n", 0, ["POST /jobs"]), ("\x04", 130, [])]
+    ("answer", "code", "posts"), [("n\n", 1, []), ("y\n", 0, ["POST /jobs"]), ("\x04", 130, [])]
 )
-def test_submit_asks_and_does_what_is_answered(folder, answer, code, asked):
-    with service([FINISHED]) as (url, heard):
+def test_submit_asks_and_does_what_is_answered(folder, answer, code, posts):
+    with service([GROUP, FINISHED]) as (url, asked):
         ended, shown = run_on_terminal(["submit", "m.yaml", "--service", url], folder, answer)
-    assert (ended, heard) == (code, asked)
+    assert (ended, asked) == (code, ["GET /groups/welcome", *posts])
     assert "Traceback" not in shown
     if code != 130:
         assert "Create 1 tasks?" in shown
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+)
+def test_interrupted_submit_leaves_nothing_and_says_so_by_its_exit_code(folder, number, code):
+    with service([GROUP]) as (url, asked):
+        arguments = ("submit", "m.yaml", "--yes", "--records", "-", "--service", url)
+        submit = subprocess.Popen(
+            [sys.executable, "-m", "injector", *arguments],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        submit.stdin.write(b'{"id": 1}\n' * 100_000)
+        submit.stdin.flush()
+        submit.send_signal(number)
+        _, said = submit.communicate(timeout=30)
+    assert (submit.returncode, asked) == (code, ["GET /groups/welcome"])
+    assert b"Traceback" not in said
+    assert not [path for path in folder.rglob("*") if path.name in {"index", "staged.json"}]
