@@ -26,7 +26,10 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
     speed: float,
     dynamics: str,
 ) -> None:
-    """Run a local Cloud Tasks."""
+    """Run a local Cloud Tasks.
+
+    Example: injector emulator --queue projects/p/locations/l/queues/q
+    """
     run(
         Options(
             host=host,
