@@ -1,12 +1,11 @@
-"""What a job will take, before it runs: steps of the ramp, time, queues, money."""
+"""What a job will take, before it runs: steps of the ramp, time to create, queues, money."""
 
 import math
 from dataclasses import dataclass
 
-from injector.pacing.ramp import CHUNK, QUEUE_MAX_RATE, Ramp
+from injector.pacing.plan import queues_needed
+from injector.pacing.ramp import CHUNK, Ramp
 
-API_QUOTA = 100_000.0
-DEFAULT_CONCURRENCY = 1000
 BILLING_UNIT = 32 * 1024
 FREE_OPERATIONS = 1_000_000
 USD_PER_MILLION = 0.40
@@ -64,14 +63,9 @@ def estimate(records: int, ramp: Ramp, *, task_bytes: float, rejected: int = 0) 
         chunks=chunks,
         seconds=seconds,
         steps=steps,
-        queues_needed=math.ceil(peak / QUEUE_MAX_RATE),
+        queues_needed=queues_needed(peak),
         operations=2 * ((records - rejected) * units + chunks),
     )
-
-
-def queues_for_latency(rate: float, *, latency_s: float, concurrency: int) -> int:
-    """Return how many queues carry the rate by Little's law, each so many dispatches at once."""
-    return math.ceil(rate * latency_s / concurrency)
 
 
 def _steps(ramp: Ramp, seconds: float) -> tuple[Step, ...]:

@@ -52,6 +52,7 @@ def _figures(plan: Plan) -> dict[str, str]:
         f"({count(plan.rejects_allowed)} allowed)",
         "chunks": f"{count(found.chunks)} injector tasks of up to 100 records",
         "time to create": span(found.seconds),
+        "time to finish": span(plan.finished_s),
         "peak": f"{rate(found.peak_create_rate)} creates/s",
         "queues needed": f"{found.queues_needed}; {queues}",
         "operations": f"{count(found.operations)}, about USD {found.cost_usd:,.2f}",

@@ -6,16 +6,11 @@ from dataclasses import dataclass
 
 from injector.cli.findings import Findings
 from injector.delivery.ports import Create
-from injector.estimate import (
-    API_QUOTA,
-    DEFAULT_CONCURRENCY,
-    Estimate,
-    estimate,
-    queues_for_latency,
-)
+from injector.estimate import Estimate, estimate
 from injector.groups import Group
 from injector.manifest.schema import Manifest
-from injector.pacing.ramp import QUEUE_MAX_RATE
+from injector.pacing.plan import Capacity, advise, times
+from injector.pacing.ramp import CHUNK
 
 BODY_SHOWN = 400
 PRICED_UP_TO = 5_000_000_000
@@ -29,12 +24,13 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A job before it runs."""
+    """A job before it runs; `finished_s` is when its last task would be done."""
 
     manifest: Manifest
     group: Group
     findings: Findings
     estimate: Estimate
+    finished_s: float
     warnings: tuple[str, ...]
 
     @property
@@ -61,13 +57,10 @@ def make_plan(
     found = estimate(
         findings.records, ramp, task_bytes=findings.task_bytes, rejected=findings.rejected
     )
-    warnings = (*notes, *_warnings(group, found, latency_s))
-    plan = Plan(manifest, group, findings, found, warnings)
-    if plan.has_too_many_rejects:
-        limit = f"stop_when_rejected: {manifest.stop_when_rejected} allows {plan.rejects_allowed:,}"
-        rejects = f"{findings.rejected:,} records are rejected, and {limit}"
-        return dataclasses.replace(plan, warnings=(*warnings, rejects))
-    return plan
+    capacity = Capacity(len(group.queues) or max(1, found.queues_needed), latency_s=latency_s)
+    finished_s = times(findings.records, ramp, capacity).finished_s
+    warnings = (*notes, *_warnings(manifest, group, findings, found, capacity))
+    return Plan(manifest, group, findings, found, finished_s, warnings)
 
 
 def plan_json(plan: Plan) -> dict[str, object]:
@@ -80,7 +73,8 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "rejected": plan.findings.rejected,
         "rejects_allowed": plan.rejects_allowed,
         "chunks": found.chunks,
-        "seconds": round(found.seconds, 3),
+        "created_s": round(found.seconds, 3),
+        "finished_s": round(plan.finished_s, 3),
         "peak_create_rate": found.peak_create_rate,
         "queues": len(plan.group.queues),
         "queues_needed": found.queues_needed,
@@ -110,29 +104,17 @@ def sample_json(create: Create) -> dict[str, object]:
     }
 
 
-def _warnings(group: Group, found: Estimate, latency_s: float | None) -> Iterator[str]:
-    peak, queues = found.peak_create_rate, len(group.queues)
-    if dangers := group.ramp.dangers():
-        yield f"the ramp of group {group.name} is unsafe: {' and '.join(dangers)}"
-    if group.queues and queues < found.queues_needed:
-        yield (
-            f"{queues} queues dispatch at most {queues * QUEUE_MAX_RATE:,.0f}/s, and the job is "
-            f"created at up to {peak:,.0f}/s: have at least {found.queues_needed} queues, or tasks "
-            "pile up in them"
-        )
-    if latency_s and group.queues:
-        yield from _latency_warning(queues, peak, latency_s)
-    if peak > API_QUOTA:
-        yield f"{peak:,.0f} creates/s are above the default quota of {API_QUOTA:,.0f} requests/s"
+def _warnings(
+    manifest: Manifest, group: Group, findings: Findings, found: Estimate, capacity: Capacity
+) -> Iterator[str]:
+    peak = found.peak_create_rate
+    reached = dataclasses.replace(group.ramp, max_rate=peak / CHUNK)
+    queues = max(1, len(group.injector_queues))
+    for advice in advise(reached, capacity, peak=peak, injector_queues=queues):
+        yield advice.text
+    allowed = manifest.rejects_allowed(findings.records)
+    if findings.rejected > allowed:
+        limit = f"stop_when_rejected: {manifest.stop_when_rejected} allows {allowed:,}"
+        yield f"{findings.rejected:,} records are rejected, and {limit}"
     if found.operations > PRICED_UP_TO:
         yield "above 5 thousand million operations a month the price is a matter of contract"
-
-
-def _latency_warning(queues: int, peak: float, latency_s: float) -> Iterator[str]:
-    needed = queues_for_latency(peak, latency_s=latency_s, concurrency=DEFAULT_CONCURRENCY)
-    if queues < needed:
-        yield (
-            f"at {latency_s:g} s a task, {queues} queues with {DEFAULT_CONCURRENCY:,} dispatches "
-            f"at once carry {queues * DEFAULT_CONCURRENCY / latency_s:,.0f}/s of {peak:,.0f}/s: "
-            f"have {needed} queues, or raise max_concurrent_dispatches (at most 5,000)"
-        )

@@ -207,13 +207,14 @@ def test_no_records_are_an_error_unless_allowed(folder, capsys):
 def test_plan_names_the_queues_that_a_fast_job_needs(folder, capsys):
     fast = "    ramp: {initial_rate: 200, unsafe: true}\n"
     (folder / "g.yaml").write_text(GROUPS + fast)
-    run(["plan", "m.yaml", "--groups", "g.yaml", "--target-latency", "2", "--json"])
+    run(["plan", "m.yaml", "--groups", "g.yaml", "--target-latency", "3", "--json"])
     plan = read(capsys)
     assert plan["queues_needed"] == 40
     unsafe, queues, latency = plan["warnings"]
     assert "initial_rate 200/s is over 5/s" in unsafe
-    assert "have at least 40 queues" in queues
-    assert "10 queues with 1,000 dispatches at once carry 5,000/s of 20,000/s" in latency
+    assert "20,000 tasks/s need at least 40 queues" in queues
+    assert "set max_concurrent_dispatches to" not in queues
+    assert "500 tasks/s of 3 s each are 1,500 at once" in latency
 
 
 def test_records_are_found_beside_the_manifest(folder, monkeypatch, capsys):
@@ -244,7 +245,7 @@ def test_plan_asks_the_service_for_a_group_that_is_not_configured_here(known, ca
     assert run(["plan", "m.yaml", "--service", URL, "--json"]) == 0
     plan = read(capsys)
     assert (plan["queues"], plan["peak_create_rate"]) == (10, 20_000)
-    assert "is unsafe" in plan["warnings"][0]
+    assert "initial_rate 200/s is over 5/s" in plan["warnings"][0]
 
 
 def test_submit_of_a_group_that_the_service_lacks_reads_no_record(web, folder, capsys):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.estimate import Estimate, estimate, queues_for_latency
+from injector.estimate import Estimate, estimate
 from injector.pacing.ramp import Ramp
 
 ONE_QUEUE = Ramp()
@@ -81,8 +81,3 @@ def test_more_records_never_take_less(records, cap, growth, interval_s):
     assert more.seconds >= one.seconds
     assert more.peak_create_rate >= one.peak_create_rate
     assert more.operations > one.operations
-
-
-def test_latency_asks_for_queues_by_littles_law():
-    assert queues_for_latency(20_000, latency_s=2, concurrency=100) == 400
-    assert queues_for_latency(500, latency_s=0.1, concurrency=1000) == 1
