@@ -1,12 +1,13 @@
 """Request headers mean what they say, however often they are repeated."""
 
 import pytest
-from hpack import Decoder, Encoder
+from hpack import Decoder, Encoder, HPACKError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.emulator.transport.deadline import seconds
 from injector.emulator.transport.heads import HeadReader
+from injector.emulator.transport.http2 import Broken
 from tests.emulator.raw_client import HEADERS
 
 EXTRA = st.lists(
@@ -26,6 +27,34 @@ def test_remembered_headers_are_those_that_decoding_anew_would_give(calls):
         block = encoder.encode([*HEADERS, *extra])
         meant = {k: v for k, v in decoder.decode(block) if not k.startswith(":")}
         assert dict(reader.read(block).metadata) == meant
+
+
+PIECES = (
+    st.integers(0x80, 0xFF).map(lambda byte: bytes((byte,)))
+    | st.builds(
+        lambda first, value, huffman: bytes((first, len(value) | huffman)) + value,
+        st.integers(0, 0x7F),
+        st.sampled_from([b"", b"1", b"\x07", b"\x10\x5f", b"a" * 40]),
+        st.sampled_from([0, 0x80]),
+    )
+    | st.builds(lambda first: bytes((first,)), st.integers(0x20, 0x3F))
+    | st.binary(max_size=3)
+)
+
+
+@given(st.lists(st.lists(PIECES, max_size=8).map(b"".join), max_size=6))
+def test_any_blocks_mean_what_the_library_takes_them_for(blocks):
+    reader, decoder = HeadReader(), Decoder()
+    for block in blocks:
+        try:
+            fields = decoder.decode(block, raw=True)
+        except (HPACKError, IndexError):
+            with pytest.raises(Broken):
+                reader.read(block)
+            return
+        meant = {str(k, "latin-1"): str(v, "latin-1") for k, v in fields}
+        expected = {k: v for k, v in meant.items() if not k.startswith(":")}
+        assert dict(reader.read(block).metadata) == expected
 
 
 def test_a_repeated_block_is_decoded_once():
