@@ -7,8 +7,8 @@ from typing import cast
 import msgspec
 from pydantic import JsonValue
 
-from injector.manifest.document import Plain
 from injector.manifest.fields import wrong
+from injector.manifest.nodes import Plain
 from injector.manifest.record import missing
 from injector.manifest.row import Row
 from injector.manifest.template import Piece, compile_text, fields_of, text_at, text_pieces

@@ -7,7 +7,8 @@ from typing import get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from injector.manifest.document import Document, Problem
+from injector.manifest.document import Document
+from injector.manifest.problem import Problem
 
 Path = tuple[str | int, ...]
 

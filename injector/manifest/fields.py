@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from injector.manifest.document import Plain
+from injector.manifest.nodes import Plain
 
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[dhms]))+")

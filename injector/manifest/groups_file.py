@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from injector.errors import Misused
 from injector.groups import Group, expand, location_of, ramp_problems
 from injector.manifest.complaint import problems_of
-from injector.manifest.document import Document, Problem, complaint, read_document
+from injector.manifest.document import Document, read_document
 from injector.manifest.fields import Flag, Number, Seconds, Text, matching
+from injector.manifest.problem import Problem, complaint
 from injector.manifest.schema import Strict
 from injector.pacing.ramp import QUEUE_MAX_RATE, Ramp
 

@@ -28,8 +28,7 @@ def url_template(text: str) -> str:
         raise wrong(f"URL {text!r} must begin with https:// or http://")
     if bad := re.search(r"[\s\x00-\x1f\x7f\\<>\"^`|]", "".join(_literals(pieces))):
         raise wrong(f"URL {text!r} holds {bad[0]!r}; percent-encode it")
-    if not first.operator:
-        _check_port(text)
+    _check_origin(text)
     return text
 
 
@@ -78,11 +77,12 @@ def _literals(pieces: tuple[Piece, ...]) -> list[str]:
     return [piece.text for piece in pieces if not piece.fields]
 
 
-def _check_port(text: str) -> None:
-    origin = origin_of(text)
+def _check_origin(text: str) -> None:
+    """Refuse a host or a port that cannot be; one that records decide is judged later."""
     try:
-        host = urlsplit(origin).hostname if origin and urlsplit(origin).port is not None else "-"
+        parts = urlsplit(origin_of(text) or "https://host")
+        usable = bool(parts.hostname) and parts.port != 0
     except ValueError as error:
         raise wrong(f"URL {text!r} has no usable host and port: {error}") from error
-    if not host:
-        raise wrong(f"URL {text!r} has no host")
+    if not usable:
+        raise wrong(f"URL {text!r} has no usable host and port")

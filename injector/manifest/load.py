@@ -6,7 +6,8 @@ from pydantic import ValidationError
 
 from injector.errors import Misused
 from injector.manifest.complaint import explain, problems_of
-from injector.manifest.document import complaint, read_document
+from injector.manifest.document import read_document
+from injector.manifest.problem import complaint
 from injector.manifest.schema import Manifest
 
 

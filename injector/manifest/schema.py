@@ -18,7 +18,6 @@ from pydantic import (
 )
 
 from injector.manifest.body import plain_json
-from injector.manifest.document import Plain
 from injector.manifest.fields import (
     AnyText,
     Count,
@@ -32,6 +31,7 @@ from injector.manifest.fields import (
     wrong,
 )
 from injector.manifest.http import header_name, header_value, origin_of, url_template
+from injector.manifest.nodes import Plain
 
 BODY_METHODS = ("POST", "PUT", "PATCH")
 METHODS = (*BODY_METHODS, "GET", "HEAD", "DELETE", "OPTIONS")

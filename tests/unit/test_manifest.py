@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from injector.errors import Misused, NotFound
 from injector.manifest import Manifest, load_manifest, manifest_schema, parse_manifest
-from injector.manifest.document import kind_of
+from injector.manifest.nodes import kind_of
 
 WHOLE = """\
 job: welcome-2026-11
@@ -406,6 +406,8 @@ def test_job_id_that_no_url_and_no_task_id_can_hold_is_refused(job):
         ('url: "https://x.example/{a b}"', "has the expression {a b}"),
         ('url: "https://x.example/a b"', "percent-encode it"),
         ('url: "https://x.example:port/"', "no usable host and port"),
+        ('url: "https://:80/"', "no usable host and port"),
+        ('url: "https://x.example:0/"', "no usable host and port"),
         ('url: "https://x.example:99999/"', "no usable host and port"),
         ("url: https://x.example/, method: SEND", "write one of POST"),
         ("url: https://x.example/, method: post", "did you mean POST?"),
