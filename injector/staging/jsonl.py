@@ -6,6 +6,8 @@ from injector.staging.item import Item
 from injector.staging.lines import physical_lines
 from injector.staging.objects import fault_of
 
+_SPACE = b" \t\r\n"
+
 
 def read_jsonl(
     blocks: Iterator[bytes], *, limit: int, file: int = 0, line: int = 1, offset: int = 0
@@ -15,11 +17,14 @@ def read_jsonl(
     The same function finds the records when a file is staged and when a slice of it is read
     again, so both see the same.
     """
-    end = offset
-    for number, (text, size) in enumerate(physical_lines(blocks, limit=limit), line):
-        end += size
-        raw = text.strip()
-        if size > limit:
-            yield file, number, f"is longer than {limit:,} bytes", end
-        elif raw:
-            yield file, number, fault_of(raw) or raw, end
+    number, end = line - 1, offset
+    for lines, dropped in physical_lines(blocks, limit=limit):
+        end += dropped
+        for text in lines:
+            number += 1
+            end += len(text)
+            raw = text.strip(_SPACE)
+            if len(text) > limit:
+                yield file, number, f"is longer than {limit:,} bytes", end
+            elif raw:
+                yield file, number, fault_of(raw) or raw, end

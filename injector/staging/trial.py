@@ -55,19 +55,17 @@ class Trial:
 
     def _tried(self, items: Iterator[Item], file: File) -> Iterator[Item]:
         meter, check, now = self.meter, self.renderer.check, self.now
-        for item in items:
-            _, line, body, _ = item
-            if isinstance(body, bytes):
-                record = Record(meter.records, line, body)
-                try:
-                    check(record, now=now)
-                except Rejected as error:
-                    yield self._rejected(item, str(error), file)
-                else:
-                    yield item
+        for ordinal, read in enumerate(items, meter.records):
+            _, line, body, _ = item = read
+            if isinstance(body, str):
+                item = self._rejected(read, body, file)
             else:
-                yield self._rejected(item, body, file)
-            meter.records += 1
+                try:
+                    check(Record(ordinal, line, body), now=now)
+                except Rejected as error:
+                    item = self._rejected(read, str(error), file)
+            meter.records = ordinal + 1
+            yield item
 
     def _rejected(self, item: Item, reason: str, file: File) -> Item:
         """Note a bad record; one that only is due too late stays, for time may mend that."""
