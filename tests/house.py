@@ -8,6 +8,7 @@ from pathlib import Path
 from handlers.app import create_app
 from handlers.keys import Fetched, KeySet
 from handlers.parts import Parts, job_opener
+from injector.errors import Retryable
 from injector.ledger import Ledger, open_ledger
 from injector.manifest import load_manifest
 from injector.settings import Settings
@@ -16,6 +17,16 @@ from tests.bench import GROUP, MANIFEST, Clock, ScriptedCreator, queues_of
 from tests.tokens import SERVICE, Signer
 
 QUEUE, SCHEDULER, PERSON = "queue@p.example", "clock@p.example", "ann@p.example"
+
+
+class Away:
+    """A ledger that does not answer."""
+
+    def close(self):
+        pass
+
+    def __getattr__(self, name) -> object:
+        raise Retryable("the database does not answer")
 
 
 @dataclass

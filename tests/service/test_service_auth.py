@@ -91,13 +91,13 @@ def status_of(house, method, path, token):
 
 
 @pytest.mark.parametrize("kind", BAD)
-@pytest.mark.parametrize(("method", "path", "email"), ROUTES)
-def test_no_route_lets_a_bad_token_in(house, method, path, email, kind):
+def test_no_route_lets_a_bad_token_in(house, kind):
     make, _ = BAD[kind]
-    answer = status_of(house, method, path, make(house.signer, email))
-    assert answer.status_code == 401
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
-    assert answer.content_type == "application/problem+json"
+    for method, path, email in ROUTES:
+        answer = status_of(house, method, path, make(house.signer, email))
+        assert (path, answer.status_code) == (path, 401)
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert answer.content_type == "application/problem+json"
 
 
 @pytest.mark.parametrize("kind", BAD)
