@@ -192,8 +192,7 @@ def receipt_of(task: InjectorTask, plan: Plan, chunk: Chunk, results: Sequence[R
 
 
 def _reject(position: int, record: Record | Bad, reason: str) -> Reject:
-    file = record.file if isinstance(record, Bad) else ""
-    return Reject(position, record.ordinal, record.line, reason, file)
+    return Reject(position, record.ordinal, record.line, reason, record.file)
 
 
 def _seen(creator: Creator, results: Sequence[Result], *, seconds: float) -> Signals:

@@ -15,12 +15,14 @@ class Record:
     """A record: its place in the source, and its JSON object exactly as it may be sent.
 
     `ordinal` counts the source's records from 0, bad ones too. `line` is the physical line
-    in the file on which it starts, from 1.
+    in the file on which it starts, from 1. `file` names the source file where there are
+    several, and is empty otherwise.
     """
 
     ordinal: int
     line: int
     raw: bytes
+    file: str = ""
 
     def fields(self) -> dict[str, msgspec.Raw]:
         """Return each field's own JSON bytes, so that a number keeps every digit."""

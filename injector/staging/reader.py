@@ -79,10 +79,11 @@ class ChunkReader:
         return [parse(line) for line in content.split(b"\n")[:-1]]
 
     def _record(self, ordinal: int, item: Item) -> Record | Bad:
-        file, line, body, _ = item
+        number, line, body, _ = item
+        file = self._seal.files[number] if self._seal.files else ""
         if isinstance(body, bytes):
-            return Record(ordinal, line, body)
-        return Bad(ordinal, line, body, self._seal.files[file] if self._seal.files else "")
+            return Record(ordinal, line, body, file)
+        return Bad(ordinal, line, body, file)
 
 
 def _parse(line: bytes) -> Item:

@@ -196,7 +196,11 @@ def test_several_files_are_read_in_order_of_their_names_with_lines_of_their_own(
 
     assert bodies(staged) == [b'{"n":1}', b'{"n":2}', b'{"n":3}', b'{"n":"4"}']
     assert [record.line for record in read_all(staged)] == [2, 3, 1, 2, 2]
-    assert [Path(reject.file).name for reject in staged.rejects] == ["b.jsonl"]
+    assert [Path(record.file).name for record in read_all(staged)] == [
+        *(["a.jsonl"] * 2),
+        *(["b.jsonl"] * 2),
+        "c.csv",
+    ]
     assert read_all(staged)[3] == staged.rejects[0]
 
 
