@@ -6,7 +6,8 @@ from injector.emulator.api.methods import TASKS
 from injector.emulator.api.refusals import invalid
 from injector.emulator.rpc import Handle
 
-_LONGEST_S = 30.0
+_LONGEST_S = 30.3
+"""30 s, and the 1 % by which grpcio may round a deadline up on the wire (30 s to 30100m)."""
 _UNITS_S = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 
 
