@@ -36,8 +36,13 @@ class Database:
         self._connections = connections
         self._engines: dict[int, Engines] = {}
 
+    @property
+    def postgresql(self) -> bool:
+        """Tell which of the two databases it is."""
+        return self.url.drivername.startswith("postgresql")
+
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run it outside a transaction: each statement sees what is committed by then."""
+        """Run it statement by statement, each a transaction by itself."""
         return self._patiently(self._read, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:

@@ -10,7 +10,8 @@ from injector.errors import Rejected
 from injector.ledger.database import Database
 from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
-from injector.ledger.lookup import Found, clean, find
+from injector.ledger.lookup import Found, clean, find, storable
+from injector.ledger.one_trip import keep_first
 from injector.ledger.shards import SIGNAL_SHARDS, TOTAL_SHARDS, shard_of
 from injector.ledger.signals import add_counts
 from injector.ledger.statements import add_new, add_up
@@ -52,8 +53,13 @@ class ReceiptTable:
         self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
     ) -> Receipt:
         """Add what was settled to what is kept; the rejects returned are the new ones."""
+        first = join(empty(receipt), receipt)
+        if self._database.postgresql and storable(receipt.job):
+            keep = partial(keep_first, receipt=first, counts=counts or {}, now=now)
+            if self._database.read(keep):
+                return first
         return self._database.write(
-            lambda connection: _merge(connection, receipt, counts or {}, now=now)
+            lambda connection: _merge(connection, first, counts or {}, now=now)
         )
 
     def stream(self, job_id: str, *, first: int = 0) -> Iterator[Receipt]:
@@ -120,9 +126,8 @@ def _check_place(receipt: Receipt, job: Found) -> None:
 def _keep(connection: Connection, key: int, receipt: Receipt) -> tuple[Receipt, Receipt]:
     """Keep it joined with what is kept, and return that as it was and as it is."""
     before = empty(receipt)
-    whole = join(before, receipt)
-    if whole != before and _insert(connection, key, whole):
-        return before, whole
+    if receipt.settled_mask and _insert(connection, key, receipt):
+        return before, receipt
     kept = _locked(connection, key, receipt) or before
     whole = join(kept, receipt)
     if whole != kept:

@@ -20,7 +20,8 @@ def main(what: str, url: str, *numbers: str) -> None:
 def merge(ledger: Ledger, first: int, count: int) -> None:
     """Settle chunks, each in two parts of which the second comes twice, and look in between."""
     for chunk in range(first, first + count):
-        ledger.receipts.merge(Receipt("job", chunk, 100, created_mask=1), now=60.0)
+        first = Receipt("job", chunk, 100, created_mask=1)
+        ledger.receipts.merge(first, now=60.0, counts={"accepted": 1})
         for _ in range(2):
             full = Receipt("job", chunk, 100, created_mask=FULL)
             ledger.receipts.merge(full, now=60.0, counts={"accepted": 1})

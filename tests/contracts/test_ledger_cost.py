@@ -148,7 +148,8 @@ def asked() -> Iterator[list[tuple[str, object]]]:
 
     def collect(*call: object) -> None:
         _connection, _cursor, statement, parameters, _context, many = call
-        if not many and str(statement).startswith(("SELECT", "UPDATE", "DELETE")):
+        verb = str(statement).split(maxsplit=1)[0]
+        if not many and verb in ("SELECT", "UPDATE", "DELETE", "WITH"):
             statements.append((str(statement), parameters))
 
     event.listen(Engine, "before_cursor_execute", collect)
