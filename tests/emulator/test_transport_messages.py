@@ -23,7 +23,7 @@ def test_a_message_is_what_was_framed(message):
 
 @pytest.mark.parametrize(
     ("body", "encoding"),
-    [(packed(gzip.compress(b"abc")), "gzip"), (packed(zlib.compress(b"abc")), "deflate")],
+    [(packed(gzip.compress(b"abc", mtime=0)), "gzip"), (packed(zlib.compress(b"abc")), "deflate")],
 )
 def test_a_compressed_message_is_unpacked(body, encoding):
     assert unpack(body, encoding) == b"abc"
