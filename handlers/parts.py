@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 from injector.clock import Clock
 from injector.control.feed import Call, Feeder, Horizon
 from injector.control.tick import Ticker
-from injector.delivery.connection import Address, Connection
+from injector.delivery.address import Address
+from injector.delivery.connection import Connection
 from injector.delivery.creator import Delivery, make_creator
 from injector.delivery.ports import Creator, QueueAdmin, TaskTemplate, Token
 from injector.delivery.queue_admin import CloudTasksAdmin

@@ -13,7 +13,6 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
@@ -23,10 +22,11 @@ from injector.delivery.batch import BatchTasks
 from injector.delivery.batched import Batched, Part, by_queue, each_alone
 from injector.delivery.call import Call, Sender
 from injector.delivery.cloud_tasks import CloudTasks
-from injector.delivery.connection import Connection, Line
+from injector.delivery.connection import Connection
 from injector.delivery.counted import Counted
 from injector.delivery.hedged import Hedged
 from injector.delivery.limited import Limited
+from injector.delivery.line import Line
 from injector.delivery.ports import NO_TOKEN, Create, Result
 from injector.delivery.retried import Retried
 from injector.delivery.throttled import Throttled
@@ -178,9 +178,12 @@ class CallingCreator:
 
         parts = self._split(creates)
         width = min(len(creates), max(NARROWEST, self._connection.address.width))
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout_at(deadline + GRACE_S):
                 await asyncio.gather(*(work() for _ in range(width)))
+        except (TimeoutError, asyncio.CancelledError) as stop:
+            if isinstance(stop, asyncio.CancelledError) and not line.closed:
+                raise
         self._tallies.append(tally)
         return results
 

@@ -6,7 +6,8 @@ from math import inf
 from google.cloud.tasks_v2 import types
 
 from injector.delivery.cloud_tasks import routing
-from injector.delivery.connection import CallFailed, Connection, Line
+from injector.delivery.connection import Connection
+from injector.delivery.line import CallFailed, Line
 from injector.delivery.ports import OWN_CODES, Create, Creator, Queue, Result
 from injector.delivery.verdict import OVERLOAD_FAULTS, remedy
 from injector.errors import Conflict, InjectorError, Misused, NotFound, Retryable

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 import grpc
 import pytest
 
-from injector.delivery.connection import Address, Connection
+from injector.delivery.address import Address
+from injector.delivery.connection import Connection
 from injector.delivery.creator import Delivery, make_creator
 from injector.delivery.memory import MemoryQueues
 from injector.delivery.ports import Create, Creator, Outcome, Queue, QueueAdmin

@@ -5,7 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from injector.delivery.connection import Address, Connection
+from injector.delivery.address import Address
+from injector.delivery.connection import Connection
 from injector.delivery.creator import CallingCreator, Delivery, make_creator
 from tests.scripted_service import Service, serve
 
