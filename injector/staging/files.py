@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -41,10 +41,10 @@ class File:
     fs: AbstractFileSystem | None = None
     path: str = ""
 
-    def open(self) -> BinaryIO:
-        """Open the file for reading."""
+    def open(self) -> AbstractContextManager[BinaryIO]:
+        """Open the file for reading; standard input stays open afterwards."""
         if self.fs is None:
-            return sys.stdin.buffer
+            return nullcontext(sys.stdin.buffer)
         with speaking_of(self.name):
             stream: BinaryIO = self.fs.open(self.path, "rb")
         return stream
@@ -65,7 +65,7 @@ class File:
     @property
     def url(self) -> str:
         """Where the file is, as another process finds it too."""
-        return str(self._storage.unstrip_protocol(self.path))
+        return url_of(self._storage, self.path)
 
     @property
     def _storage(self) -> AbstractFileSystem:
@@ -94,6 +94,11 @@ def filesystem_of(url: str) -> tuple[AbstractFileSystem, str]:
     """Return the file system and the path in it, without a cache that could be out of date."""
     fs, path = url_to_fs(url, use_listings_cache=False)
     return fs, path
+
+
+def url_of(fs: AbstractFileSystem, path: str) -> str:
+    """Return what leads to the path again; a plain path if it is this machine's."""
+    return path if is_local(fs) else str(fs.unstrip_protocol(path))
 
 
 def is_local(fs: AbstractFileSystem) -> bool:
@@ -147,10 +152,7 @@ def _file(name: str, fs: AbstractFileSystem, info: dict[str, object]) -> File:
 
 def _name(path: str, location: str, fs: AbstractFileSystem) -> str:
     """Call a file as the person would: like the pattern, from the same folder."""
-    if not is_local(fs):
-        return str(fs.unstrip_protocol(path))
-    here = Path.cwd()
-    named = Path(path)
-    if Path(location).is_absolute() or not named.is_relative_to(here):
-        return path
-    return str(named.relative_to(here))
+    here, named = Path.cwd(), Path(path)
+    if is_local(fs) and not Path(location).is_absolute() and named.is_relative_to(here):
+        return str(named.relative_to(here))
+    return url_of(fs, path)

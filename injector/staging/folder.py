@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from fsspec import AbstractFileSystem
 
-from injector.staging.files import filesystem_of, is_local, speaking_of
+from injector.staging.files import filesystem_of, is_local, speaking_of, url_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Folder:
     @property
     def url(self) -> str:
         """Where the folder is; a plain path if it is local."""
-        return self.path if is_local(self.fs) else str(self.fs.unstrip_protocol(self.path))
+        return url_of(self.fs, self.path)
 
     def __truediv__(self, name: str) -> "Folder":
         return Folder(self.fs, f"{self.path}/{name}")
@@ -35,9 +35,15 @@ class Folder:
     def create(self, name: str) -> BinaryIO:
         """Open a new file to write."""
         with speaking_of(f"{self.url}/{name}"):
-            self.fs.makedirs(self.path, exist_ok=True)
+            if is_local(self.fs):
+                self.fs.makedirs(self.path, exist_ok=True)
             stream: BinaryIO = self.fs.open(f"{self.path}/{name}", "wb")
         return stream
+
+    def write(self, stream: BinaryIO, content: bytes) -> None:
+        """Write to a file that was created."""
+        with speaking_of(self.url):
+            stream.write(content)
 
     def close(self, stream: BinaryIO) -> None:
         """Finish a file that was created; it is durable afterwards."""
@@ -53,7 +59,7 @@ class Folder:
                 self.fs.pipe_file(f"{self.path}/{name}", content)
             return
         unfinished = self.create(f"{name}.part")
-        unfinished.write(content)
+        self.write(unfinished, content)
         self.close(unfinished)
         Path(self.path, f"{name}.part").replace(Path(self.path, name))
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from injector.errors import Misused
 from injector.staging.compression import cap, peek, unpack
 from injector.staging.delimited import Columns, read_csv
-from injector.staging.files import File, read_blocks
+from injector.staging.files import File, read_blocks, speaking_of
 from injector.staging.item import Item
 from injector.staging.jsonl import read_jsonl
 from injector.staging.source import Source
@@ -74,6 +74,8 @@ def read_records(
     blocks = cap(unpack(blocks, name=name), limits.max_bytes, name=name)
     head, blocks = peek(blocks, _HEAD)
     kind = format_of(file, head, source.format)
+    if source.types and kind != "csv":
+        raise Misused(f"{name}: `types` are for the columns of a CSV; {kind} has types of its own")
     if kind == "parquet":
         yield from _parquet(file, blocks, needed=needed, number=number)
         return
@@ -104,6 +106,7 @@ def _parquet(
         ) from error
     with tempfile.TemporaryFile() as copy:
         for block in blocks:
-            copy.write(block)
+            with speaking_of(f"a copy of {file.name}"):
+                copy.write(block)
         copy.seek(0)
         yield from read_parquet(copy, needed=needed, name=file.name, file=number)

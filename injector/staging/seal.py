@@ -72,9 +72,19 @@ def read_seal(folder: Folder) -> Seal:
 def find_same(job: Folder, seal: Seal) -> Seal | None:
     """Return an earlier staging of the same bytes by the same recipe, if there is one."""
     for name in job.names():
-        folder = job / name
-        if folder.has(SEAL):
-            earlier = read_seal(folder)
-            if (earlier.staged.digest, earlier.recipe) == (seal.staged.digest, seal.recipe):
-                return earlier
+        earlier = _read_if_any(job / name)
+        if (
+            earlier
+            and earlier.staged.digest == seal.staged.digest
+            and earlier.recipe == seal.recipe
+        ):
+            return earlier
     return None
+
+
+def _read_if_any(folder: Folder) -> Seal | None:
+    """Read the seal; one of another version, or none, is no obstacle to a new staging."""
+    try:
+        return read_seal(folder) if folder.has(SEAL) else None
+    except Misused:
+        return None

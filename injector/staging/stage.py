@@ -6,7 +6,6 @@ from hashlib import sha256
 from itertools import islice
 
 from injector.clock import Clock
-from injector.errors import Misused
 from injector.manifest.request import compile_request
 from injector.manifest.schema import Manifest
 from injector.pacing.ramp import CHUNK
@@ -90,8 +89,6 @@ def _reporter(
 
 def _seal(folder: Folder, trial: Trial, place: Place | None, manifest: Manifest) -> Seal:
     source, meter = trial.source, trial.meter
-    if not (meter.records or source.allow_empty):
-        raise Misused(f"{source.location}: 0 records; nothing to do")
     digest = meter.digest
     return Seal(
         staged=Staged(

@@ -38,10 +38,12 @@ class Trial:
             for number, file in enumerate(self.files):
                 yield from self._tried(self._read(file, number), file)
         except Misused as error:
-            if not self.meter.records:
+            if not (count := self.meter.records):
                 raise
-            count = f"{self.meter.records:,} records"
-            raise type(error)(f"{error} (after {count}; nothing is registered)") from error
+            after = f"after {count:,} record{'s' * (count != 1)}"
+            raise type(error)(f"{error} ({after}; nothing is registered)") from error
+        if not (self.meter.records or self.source.allow_empty):
+            raise Misused(f"{self.source.location}: 0 records; nothing to do")
 
     @property
     def has_several(self) -> bool:

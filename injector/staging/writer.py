@@ -51,8 +51,8 @@ class CopyingWriter:
         part = self._part_with_room()
         length = _checked_length(len(chunk), line=items[0][1])
         entry = Entry(self._offset, items[0][1], length, self._number, len(items))
-        part.write(chunk)
-        self._index.write(entry.pack())
+        self._folder.write(part, chunk)
+        self._folder.write(self._index, entry.pack())
         self._offset += length
 
     def close(self) -> None:
@@ -86,7 +86,8 @@ class IndexingWriter:
         """Note the next chunk: from where the last one ended to its own last record's end."""
         _, last_line, _, end = items[-1]
         length = _checked_length(end - self._offset, line=self._line)
-        self._index.write(Entry(self._offset, self._line, length, 0, len(items)).pack())
+        entry = Entry(self._offset, self._line, length, 0, len(items))
+        self._folder.write(self._index, entry.pack())
         self._offset, self._line = end, last_line + 1
 
     def close(self) -> None:

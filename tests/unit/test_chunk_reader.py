@@ -212,6 +212,13 @@ def test_a_seal_that_cannot_be_read_is_refused_by_its_name(tmp_path):
         ChunkReader(staged.store)
 
 
+def test_a_seal_that_cannot_be_read_is_no_obstacle_to_staging_again(tmp_path):
+    staged = stage_bytes(tmp_path, ROWS)
+    (Path(staged.store) / "staged.json").write_text('{"format_version": 2}')
+
+    assert stage_bytes(tmp_path, ROWS).store != staged.store
+
+
 def test_a_part_that_was_damaged_is_noticed(tmp_path):
     staged = stage_bytes(tmp_path, ROWS, in_place=False)
     part = Path(staged.store) / "part-00000"
@@ -236,6 +243,33 @@ from injector.staging import Source, stage
 from tests.stagings import PLAIN
 stage(Source("-", format="jsonl"), PLAIN, sys.argv[1], clock=SystemClock())
 """
+
+
+STAGE_ON_A_SMALL_DISK = """
+import resource, sys
+from injector.clock import SystemClock
+from injector.errors import InjectorError
+from injector.staging import Source, stage
+from tests.stagings import PLAIN
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+try:
+    stage(Source("-", format="jsonl"), PLAIN, sys.argv[1], clock=SystemClock())
+except InjectorError as error:
+    print(error)
+"""
+
+
+def test_a_disk_that_takes_no_more_is_a_fault_that_leaves_nothing(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", STAGE_ON_A_SMALL_DISK, str(tmp_path / "store")],
+        input=b'{"id":1}\n' * 200_000,
+        capture_output=True,
+        check=True,
+    )
+
+    assert b"store/job-1" in done.stdout
+    assert b"File too large" in done.stdout
+    assert list((tmp_path / "store" / "job-1").iterdir()) == []
 
 
 def start_staging(store):

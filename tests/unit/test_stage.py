@@ -103,8 +103,13 @@ def test_blank_lines_are_no_records_and_a_last_line_needs_no_end(tmp_path, conte
     assert staged.records == len(expected)
 
 
-@pytest.mark.parametrize("name", ["r.jsonl", "r.csv"])
-@pytest.mark.parametrize("content", [b"", b"\n", b"\r\n\n", b"\xef\xbb\xbf", b"id\n"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *[("r.jsonl", content) for content in (b"", b"\n", b"\r\n\n", b"\xef\xbb\xbf")],
+        *[("r.csv", content) for content in (b"", b"\n", b"\r\n\n", b"\xef\xbb\xbf", b"id\n")],
+    ],
+)
 def test_a_source_without_records_is_refused_unless_that_is_allowed(tmp_path, content, name):
     assert "0 records" in fault_of_staging(tmp_path, content, name)
 
@@ -214,6 +219,7 @@ def test_standard_input_is_read_when_asked_for(tmp_path, monkeypatch):
     staged = stage(Source("-"), PLAIN, str(tmp_path), clock=StillClock())
 
     assert bodies(staged) == [b'{"n":1}', b'{"n":2}']
+    assert not sys.stdin.closed
 
 
 def test_a_source_may_be_any_url(tmp_path):
@@ -323,6 +329,12 @@ def test_types_of_columns_are_taken_from_the_source(tmp_path):
 
     assert bodies(staged) == [b'{"id":"007","age":41,"name":"a"}']
     assert bad(staged) == [(3, "column 'age': 'x' is not an integer such as 17")]
+
+
+def test_types_of_columns_are_refused_where_there_are_none(tmp_path):
+    assert "`types` are for the columns of a CSV" in fault_of_staging(
+        tmp_path, b'{"age":1}', types={"age": "integer"}
+    )
 
 
 def test_a_csv_without_a_column_that_the_manifest_uses_is_refused_as_a_whole(tmp_path):
