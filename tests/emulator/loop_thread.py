@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -11,13 +11,14 @@ from injector.emulator.transport.ports import Tls
 from injector.emulator.transport.serve import serve
 
 Result = TypeVar("Result")
+NewEventLoop = Callable[[], asyncio.AbstractEventLoop]
 
 
 class LoopThread:
     """Runs coroutines in another thread's event loop."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+    def __init__(self, new_event_loop: NewEventLoop = asyncio.new_event_loop) -> None:
+        self._loop = new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
 
@@ -32,8 +33,8 @@ class LoopThread:
 
 
 @contextmanager
-def loop_thread() -> Iterator[LoopThread]:
-    thread = LoopThread()
+def loop_thread(new_event_loop: NewEventLoop = asyncio.new_event_loop) -> Iterator[LoopThread]:
+    thread = LoopThread(new_event_loop)
     try:
         yield thread
     finally:
@@ -41,11 +42,18 @@ def loop_thread() -> Iterator[LoopThread]:
 
 
 @contextmanager
-def serving(handle: Handle, *, transport: str = "asyncio", tls: Tls | None = None) -> Iterator[int]:
+def serving(
+    handle: Handle,
+    *,
+    transport: str = "asyncio",
+    new_event_loop: NewEventLoop = asyncio.new_event_loop,
+    port: int = 0,
+    tls: Tls | None = None,
+) -> Iterator[int]:
     """Serve gRPC calls by `handle`, and give the port."""
-    with loop_thread() as thread:
+    with loop_thread(new_event_loop) as thread:
         server = thread.run(
-            serve(handle, host="127.0.0.1", port=0, tls=tls, transport=transport),
+            serve(handle, host="127.0.0.1", port=port, tls=tls, transport=transport),
         )
         try:
             yield server.port

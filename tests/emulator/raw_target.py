@@ -29,7 +29,7 @@ class RawTarget:
                 self.asked.set()
                 await self._script(reader, writer, request)
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
         finally:
             writer.close()

@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
 
 import grpc
 import pytest
@@ -12,22 +14,32 @@ from google.cloud.tasks_v2.services.cloud_tasks import transports
 from google.rpc import error_details_pb2, status_pb2
 
 from injector.emulator.rpc import Code, Dropped, Handle, RpcError
-from injector.emulator.transport.serve import TRANSPORTS, serve
+from injector.emulator.transport.event_loop import loops
+from injector.emulator.transport.serve import serve
 from tests.emulator.certificates import self_signed
-from tests.emulator.loop_thread import loop_thread, serving
+from tests.emulator.loop_thread import NewEventLoop, loop_thread, serving
 
 QUEUE = "projects/p/locations/l/queues/q"
 CREATE = "/google.cloud.tasks.v2.CloudTasks/CreateTask"
 
 
-@pytest.fixture(params=sorted(TRANSPORTS))
-def transport(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+WAYS = {
+    "asyncio": {"transport": "asyncio"},
+    "asyncio on uvloop": {"transport": "asyncio", "new_event_loop": loops.new_event_loop},
+    "grpc.aio": {"transport": "grpc.aio"},
+}
 
 
-@pytest.fixture
-def server(transport: str) -> Callable[[Handle], Iterator[int]]:
-    return lambda handle: serving(handle, transport=transport)
+@pytest.fixture(params=WAYS)
+def server(request: pytest.FixtureRequest) -> Callable[..., AbstractContextManager[int]]:
+    return partial(serving, **WAYS[request.param])
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> tuple[str, NewEventLoop]:
+    """Give a transport, and the kind of loop to run it on."""
+    chosen = WAYS[request.param]
+    return chosen["transport"], chosen.get("new_event_loop", asyncio.new_event_loop)
 
 
 def echo(_method: str, request: bytes, _metadata: Mapping[str, str]) -> bytes:
@@ -243,7 +255,8 @@ def test_a_broken_handler_ends_its_call_only(server, caplog):
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_a_stopping_server_answers_what_it_took_and_takes_no_more(transport):
+def test_a_stopping_server_answers_what_it_took_and_takes_no_more(way):
+    transport, new_event_loop = way
     asked, go_on = threading.Event(), asyncio.Event()
 
     async def later() -> bytes:
@@ -251,7 +264,7 @@ def test_a_stopping_server_answers_what_it_took_and_takes_no_more(transport):
         await go_on.wait()
         return b"done"
 
-    with loop_thread() as thread:
+    with loop_thread(new_event_loop) as thread:
         running = thread.run(
             serve(lambda *_: later(), host="127.0.0.1", port=0, transport=transport)
         )
@@ -272,9 +285,10 @@ async def stop_while(running, go_on: asyncio.Event) -> None:
     await stopping
 
 
-def test_a_stopping_server_waits_for_a_lost_answer_no_longer_than_its_grace(transport):
+def test_a_stopping_server_waits_for_a_lost_answer_no_longer_than_its_grace(way):
+    transport, new_event_loop = way
     never = Never()
-    with loop_thread() as thread:
+    with loop_thread(new_event_loop) as thread:
         running = thread.run(serve(never, host="127.0.0.1", port=0, transport=transport))
         with grpc.insecure_channel(f"127.0.0.1:{running.port}") as channel:
             waiting = channel.unary_unary(CREATE).future(b"")
@@ -287,11 +301,16 @@ def test_a_stopping_server_waits_for_a_lost_answer_no_longer_than_its_grace(tran
     assert never.given_up.wait(10)
 
 
-def test_a_call_over_tls_is_answered(transport, tmp_path):
+def test_a_call_over_tls_is_answered(server, tmp_path):
     tls = self_signed(tmp_path)
     credentials = grpc.ssl_channel_credentials(tls.certificate.read_bytes())
     with (
-        serving(echo, transport=transport, tls=tls) as port,
+        server(echo, tls=tls) as port,
         grpc.secure_channel(f"localhost:{port}", credentials) as channel,
     ):
         assert channel.unary_unary(CREATE)(bytes(100_000), timeout=20) == bytes(100_000)
+
+
+def test_a_port_that_is_taken_is_an_error_of_the_system(server):
+    with server(echo) as port, pytest.raises(OSError, match=str(port)), server(echo, port=port):
+        pass

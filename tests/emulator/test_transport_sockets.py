@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from injector.emulator.transport.event_loop import loops
 from injector.emulator.transport.http2 import END_HEADERS, END_STREAM, PREFACE, Type, frame
 from tests.emulator.loop_thread import serving
 from tests.emulator.raw_client import HELLO, METHOD, block, framed
@@ -29,9 +30,10 @@ def echo(_method: str, request: bytes, _metadata: Mapping[str, str]) -> bytes:
     return request
 
 
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    with serving(echo) as port:
+@pytest.fixture(scope="module", params=["asyncio", "uvloop"])
+def port(request: pytest.FixtureRequest) -> Iterator[int]:
+    loop = loops if request.param == "uvloop" else asyncio
+    with serving(echo, new_event_loop=loop.new_event_loop) as port:
         yield port
 
 

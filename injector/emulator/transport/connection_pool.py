@@ -14,7 +14,8 @@ closing connection; in real time, since that is what targets live in."""
 class ConnectionPool:
     """Gives out the connection that was used last, and closes what nobody took for a while."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, most_idle_s: float = MOST_IDLE_S) -> None:
+        self._most_idle_s = most_idle_s
         self._idle: dict[Origin, deque[TargetConnection]] = {}
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -37,7 +38,7 @@ class ConnectionPool:
         connection.idle_since = loop.time()
         self._idle.setdefault(origin, deque()).append(connection)
         if self._sweep is None:
-            self._sweep = loop.call_later(MOST_IDLE_S, self._sweep_up, loop)
+            self._sweep = loop.call_later(self._most_idle_s, self._sweep_up, loop)
 
     def close(self) -> None:
         """Close all."""
@@ -46,8 +47,8 @@ class ConnectionPool:
         self._close_idle_before(float("inf"))
 
     def _sweep_up(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._close_idle_before(loop.time() - MOST_IDLE_S)
-        waits = MOST_IDLE_S / 2
+        self._close_idle_before(loop.time() - self._most_idle_s)
+        waits = self._most_idle_s / 2
         self._sweep = loop.call_later(waits, self._sweep_up, loop) if self._idle else None
 
     def _close_idle_before(self, moment: float) -> None:

@@ -3,21 +3,19 @@
 import asyncio
 import ssl
 
-from injector.emulator.transport import http1
+from injector.emulator.transport import http1, open_files
 from injector.emulator.transport.attempts import Answer, Attempt, End, Timers
-from injector.emulator.transport.connection_pool import ConnectionPool
+from injector.emulator.transport.connection_pool import MOST_IDLE_S, ConnectionPool
 from injector.emulator.transport.http1 import Origin, Request
 from injector.emulator.transport.redirects import location, redirected
 from injector.emulator.transport.target_connection import Reply, TargetConnection
-
-MOST_CONNECTIONS = 800
-"""Of the 1,024 files that a process may open by default, room for the rest is left."""
 
 
 class DispatchClient:
     """Sends attempts over connections that it keeps open and whose number it bounds.
 
-    `timers` is the emulator's clock, in which deadlines and latencies count. Attempts over the
+    `timers` is the emulator's clock, in which deadlines and latencies count. By default there
+    are as many connections as the process may open. Attempts over the
     bound wait their turn, in their order; that wait is no part of either. What a target does
     wrong is an Answer, never an exception.
     """
@@ -26,13 +24,14 @@ class DispatchClient:
         self,
         *,
         timers: Timers | None = None,
-        most_connections: int = MOST_CONNECTIONS,
+        most_connections: int | None = None,
+        most_idle_s: float = MOST_IDLE_S,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._timers = timers or asyncio.get_running_loop()
-        self._slots = asyncio.Semaphore(most_connections)
+        self._slots = asyncio.Semaphore(most_connections or open_files.most_connections())
         self._tls = tls
-        self._pool = ConnectionPool()
+        self._pool = ConnectionPool(most_idle_s=most_idle_s)
 
     async def send(self, attempt: Attempt) -> Answer:
         """Send an attempt and return its end; cancelled, it closes its connection."""

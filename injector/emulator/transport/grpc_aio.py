@@ -22,7 +22,11 @@ _OPTIONS = (
 async def serve(handle: Handle, *, host: str, port: int, tls: Tls | None = None) -> Server:
     """Listen on host and port (0: any free one) and give each call to `handle`."""
     server = grpc.aio.server(handlers=(_Methods(handle),), options=_OPTIONS)
-    bound = _listen(server, f"{host}:{port}", tls)
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        bound = _listen(server, address, tls)
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {address}") from error
     await server.start()
     return _GrpcAioServer(server, bound)
 
