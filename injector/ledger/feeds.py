@@ -5,7 +5,7 @@ settled or they are fed again, and is removed when nothing is left; so there are
 a job has feedings under way, and no chunk once fed is ever out of sight before it is settled.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -65,25 +65,13 @@ def survey(connection: Connection, job_id: str, *, before: float, limit: int) ->
         front = missing[0][0] if missing else past
         if front > feed.first:
             found.fronts.append({"feed": feed.id, "was": feed.first, "front": front})
-        lost = [
-            Chunks(first, past, feed.generation + 1, feed.id)
-            for first, past in _clip(missing, limit)
-        ]
+        lost = [Chunks(first, past, feed.generation + 1, feed.id) for first, past in missing]
         found.lost.extend(lost)
         limit -= sum(chunks.past - chunks.first for chunks in lost)
         scan -= past - feed.first
         if limit <= 0 or scan <= 0:
             break
     return found
-
-
-def _clip(ranges: Iterable[tuple[int, int]], limit: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges, cut to `limit` chunks in all."""
-    for first, past in ranges:
-        end = min(past, first + limit)
-        if end > first:
-            yield first, end
-        limit -= end - first
 
 
 def shrink(connection: Connection, fronts: Sequence[Mapping[str, int]]) -> None:

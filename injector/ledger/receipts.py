@@ -184,11 +184,10 @@ def _missing(
 ) -> tuple[list[Selection], int]:
     """Return the records without an outcome in the next page of chunks, and where it ends."""
     past = min(at + WINDOW, job.chunks)
-    found = gaps(connection, job.key, at, past, limit=1)
+    found = gaps(connection, job.key, at, past, limit=PAGE)
     if not found:
         return [], past
     first, past = found[0]
-    past = min(past, first + PAGE)
     rows = connection.execute(_ROWS, {"key": job.key, "first": first})
     begun = {r.chunk: unpack(job_id, r.chunk, r.records, r.masks).open_mask for r in rows}
     return [Selection(chunk, begun.get(chunk, -1)) for chunk in range(first, past)], past
