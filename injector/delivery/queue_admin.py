@@ -32,7 +32,11 @@ class CloudTasksAdmin:
     def update_rate(
         self, queue: str, *, rate: float | None = None, concurrency: int | None = None
     ) -> Queue:
-        """Set only what is given: the mask names the sub-fields, so that all else stays."""
+        """Set only what is given: the mask names the sub-fields, so that all else stays.
+
+        UpdateQueue creates a queue that is missing, so it is looked for first.
+        """
+        found = self.get_queue(queue)
         request = types.UpdateQueueRequest.pb()()
         request.queue.name = queue
         if rate is not None:
@@ -42,7 +46,7 @@ class CloudTasksAdmin:
             request.queue.rate_limits.max_concurrent_dispatches = concurrency
             request.update_mask.paths.append("rate_limits.max_concurrent_dispatches")
         if not request.update_mask.paths:
-            return self.get_queue(queue)
+            return found
         return self._ask("UpdateQueue", request.SerializeToString(), ("queue.name", queue))
 
     def create_queue(self, queue: Queue) -> Queue:

@@ -1,7 +1,9 @@
 """One suite over every way of creating tasks and of administering queues."""
 
+import asyncio
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 
 import grpc
 import pytest
@@ -12,15 +14,18 @@ from injector.delivery.creator import Delivery, make_creator
 from injector.delivery.memory import MemoryQueues
 from injector.delivery.ports import Create, Creator, Outcome, Queue, QueueAdmin
 from injector.delivery.queue_admin import CloudTasksAdmin
+from injector.emulator.options import Options
+from injector.emulator.server import running
 from injector.errors import NotFound
 from injector.pacing.hedge import HedgingSettings
-from tests.scripted_service import Service, StaticCredentials, self_signed, serve
+from tests.scripted_service import Service, StaticCredentials, looping, self_signed, serve
 
+NOWHERE = "http://127.0.0.1:1/"
 QUEUE = "projects/p/locations/l/queues/q"
 
 
 def create(number: int = 0, **fields: object) -> Create:
-    return Create(**{"queue": QUEUE, "task_id": f"t{number}", "url": "http://t.test/", **fields})
+    return Create(**{"queue": QUEUE, "task_id": f"t{number}", "url": NOWHERE, **fields})
 
 
 class Adapter:
@@ -74,7 +79,46 @@ def with_a_token(stack: ExitStack) -> Adapter:
     return Adapter(creator, CloudTasksAdmin(connection, creator))
 
 
-@pytest.fixture(params=[in_memory, one_by_one, hedged, in_batches, fallen_back, with_a_token])
+def emulated(stack: ExitStack, delivery: Delivery) -> Adapter:
+    connection = Connection(Address(emulator_host=stack.enter_context(emulator())))
+    stack.callback(connection.close)
+    creator = make_creator(connection, delivery)
+    return Adapter(creator, CloudTasksAdmin(connection, creator))
+
+
+def in_the_emulator(stack: ExitStack) -> Adapter:
+    return emulated(stack, Delivery(mode="single"))
+
+
+def in_the_emulator_in_batches(stack: ExitStack) -> Adapter:
+    return emulated(stack, Delivery(mode="batch"))
+
+
+@contextmanager
+def emulator() -> Iterator[str]:
+    with looping() as loop:
+        started = AsyncExitStack()
+
+        async def start() -> int:
+            return (await started.enter_async_context(running(Options(port=0)))).port
+
+        port = asyncio.run_coroutine_threadsafe(start(), loop).result()
+        yield f"127.0.0.1:{port}"
+        asyncio.run_coroutine_threadsafe(started.aclose(), loop).result()
+
+
+@pytest.fixture(
+    params=[
+        in_the_emulator,
+        in_the_emulator_in_batches,
+        in_memory,
+        one_by_one,
+        hedged,
+        in_batches,
+        fallen_back,
+        with_a_token,
+    ]
+)
 def adapter(request: pytest.FixtureRequest) -> Iterator[Adapter]:
     make: Callable[[ExitStack], Adapter] = request.param
     with ExitStack() as stack:
@@ -112,7 +156,7 @@ def test_a_missing_queue_is_the_queues_fault_and_not_the_records(adapter: Adapte
 
 
 def test_injector_tasks_are_created_once(adapter: Adapter) -> None:
-    later = create(1, schedule_time=4_000_000_000.0)
+    later = create(1, schedule_time=time.time() + 3600)
     first = adapter.admin.create_injector_tasks([later], budget_s=10)
     again = adapter.admin.create_injector_tasks([later], budget_s=10)
     assert [first[0].outcome, again[0].outcome] == [Outcome.CREATED, Outcome.EXISTED]
