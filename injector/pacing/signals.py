@@ -7,7 +7,7 @@ ramp of dispatches, whose operations are attempts at the target.
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
@@ -96,6 +96,7 @@ class Signals:
     @classmethod
     def from_counts(cls, counts: Mapping[str, int]) -> "Signals":
         """Read counts by name; names that this version does not know are passed over."""
+        families = _families(counts)
         return cls(
             accepted=counts.get("accepted", 0),
             local_rejects=counts.get("local_rejects", 0),
@@ -103,11 +104,11 @@ class Signals:
             hedges_won=counts.get("hedges_won", 0),
             fan_outs=counts.get("fan_outs", 0),
             deferred=counts.get("deferred", 0),
-            faults=_codes(counts, "faults"),
-            targets=_codes(counts, "targets"),
-            latency=_histogram(counts, "latency"),
-            waited=_histogram(counts, "waited"),
-            fan_out_time=_histogram(counts, "fan_out_time"),
+            faults=families["faults"],
+            targets=families["targets"],
+            latency=_histogram(families["latency"]),
+            waited=_histogram(families["waited"]),
+            fan_out_time=_histogram(families["fan_out_time"]),
         )
 
     def to_json(self) -> str:
@@ -178,13 +179,19 @@ def _flat(signals: Signals) -> Iterator[tuple[str, int]]:
             yield name, value
 
 
-def _codes(counts: Mapping[str, int], name: str) -> dict[str, int]:
-    prefix = f"{name}."
-    return {
-        key.removeprefix(prefix): count for key, count in counts.items() if key.startswith(prefix)
-    }
+def _families(counts: Mapping[str, int]) -> defaultdict[str, dict[str, int]]:
+    """Gather the counts with a dot in their name by what is before it."""
+    families: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for name, count in counts.items():
+        family, dot, member = name.partition(".")
+        if dot:
+            families[family][member] = count
+    return families
 
 
-def _histogram(counts: Mapping[str, int], name: str) -> Histogram:
-    buckets = tuple(counts.get(f"{name}.{i}", 0) for i in range(SIZE))
-    return Histogram(buckets, counts.get(f"{name}.us", 0))
+def _histogram(counts: Mapping[str, int]) -> Histogram:
+    buckets = [0] * SIZE
+    for member, count in counts.items():
+        if member.isdecimal() and int(member) < SIZE:
+            buckets[int(member)] = count
+    return Histogram(tuple(buckets), counts.get("us", 0))

@@ -190,6 +190,7 @@ class _Run:
         since = evidence_from(self._decision.state, now=now, interval_s=self._ramp.interval_s)
         minutes = range(int(since // MINUTE_S), math.ceil(now / MINUTE_S))
         counts = Counts(float)
+        self._minutes = {at: seen for at, seen in self._minutes.items() if at >= minutes.start}
         for minute in minutes:
             for name, value in self._minutes.get(minute, {}).items():
                 counts[name] += value

@@ -93,7 +93,8 @@ def test_counts_are_plain_sums_that_a_database_can_add():
 
 
 def test_names_of_a_newer_version_are_passed_over():
-    assert Signals.from_counts({"accepted": 1, "unheard_of": 7}) == Signals(accepted=1)
+    newer = {"accepted": 1, "unheard_of": 7, "new.OK": 3, "latency.999": 1, "latency.max": 2}
+    assert Signals.from_counts(newer) == Signals(accepted=1)
 
 
 def test_drained_tally_starts_anew():
