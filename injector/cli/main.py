@@ -14,10 +14,12 @@ from injector.errors import InjectorError, Misused
 
 COMMANDS: Mapping[str, str] = {
     "plan": "Show what a job would take, and create nothing.",
+    "simulate": "Run a job in virtual time against a model of the service.",
     "submit": "Stage the records and register the job with the service.",
     "status": "Show where a job is.",
     "watch": "Follow a job with live bars until it ends.",
     "jobs": "List the jobs.",
+    "ramp": "Show a group's rate, and what the controller decided and why.",
     "report": "Account for every record of a job.",
     "schema": "Print the manifest's JSON Schema for editors.",
     "serve": "Run the service under gunicorn.",
