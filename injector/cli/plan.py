@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from injector.cli.charts import Curve, draw, plot_option, stairs, write_svg
 from injector.cli.findings import look_through
 from injector.cli.known_group import known_or_usual, task_queues
 from injector.cli.options import json_option, manifest_argument, service_at, service_option
@@ -15,13 +16,18 @@ from injector.errors import Misused
 from injector.manifest.request import compile_request
 from injector.settings import read_settings
 
+CHART = "creates/s"
+
 
 @click.command()
 @manifest_argument()
 @reading_options
 @service_option()
+@plot_option()
 @json_option()
-def command(manifest: Path, reading: Reading, url: str | None, *, as_json: bool) -> int:
+def command(
+    manifest: Path, reading: Reading, url: str | None, plot: Path | None, *, as_json: bool
+) -> int:
     """Show what MANIFEST's job would take; nothing is created, and nothing is written.
 
     Reads every record once: how many there are, which are rejected and why, the ramp, the time,
@@ -32,6 +38,8 @@ def command(manifest: Path, reading: Reading, url: str | None, *, as_json: bool)
     """
     plan = plan_of(manifest, reading, url)
     show(plan, as_json=as_json)
+    if plot:
+        write_svg(plot, CHART, curves_of(plan))
     return 1 if plan.has_too_many_rejects else 0
 
 
@@ -56,4 +64,12 @@ def show(plan: Plan, *, as_json: bool) -> None:
         print_json(plan_json(plan))
     else:
         show_plan(plan)
+        draw(CHART, curves_of(plan))
         show_warnings(plan)
+
+
+def curves_of(plan: Plan) -> tuple[Curve, ...]:
+    """Return the ramp's create rate over the job's time."""
+    steps = ((step.at_s, step.create_rate) for step in plan.estimate.steps)
+    points = tuple(stairs(steps, until=plan.estimate.seconds))
+    return (Curve("planned", points or ((0.0, 0.0),)),)

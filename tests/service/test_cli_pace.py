@@ -186,3 +186,12 @@ def test_svg_runs_no_script_and_names_its_curves():
 )
 def test_what_a_person_writes_is_read(read, text, value):
     assert read(text) == value
+
+
+def test_plan_is_drawn_to_a_file(folder):
+    (folder / "users.jsonl").write_text('{"n": 1}\n' * 250)
+    (folder / "m.yaml").write_text(
+        "job: j\ngroup: welcome\nrecords: users.jsonl\ntask: {http: {url: 'https://w.example/t'}}\n"
+    )
+    assert run(["plan", "m.yaml", "--groups", "g.yaml", "--plot", "plan.svg"]) == 0
+    assert "<path" in (folder / "plan.svg").read_text()
