@@ -14,6 +14,7 @@ from fsspec.implementations.local import LocalFileSystem
 from injector.errors import InjectorError, Misused, NotFound, Retryable
 
 STDIN = "-"
+_REASON = 300
 _VERSIONS = ("generation", "etag", "ETag", "md5Hash", "mtime", "LastModified", "created")
 
 
@@ -135,7 +136,8 @@ def speaking_of(name: str) -> Iterator[None]:
     except ValueError as error:
         raise Misused(f"{name}: {error}") from error
     except Exception as error:
-        raise Retryable(f"{name}: {type(error).__name__}: {error}") from error
+        reason = " ".join(str(error).split())[:_REASON]
+        raise Retryable(f"{name}: {type(error).__name__}: {reason}") from error
 
 
 def _next_block(stream: BinaryIO, size: int, *, name: str) -> bytes:

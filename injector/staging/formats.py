@@ -48,7 +48,8 @@ def format_of(file: File, head: bytes, declared: str | None) -> str:
     for mark, what in _FOREIGN:
         if head.startswith(mark):
             raise Misused(f"{file.name}: is {what}")
-    suffixes = [suffix.lower() for suffix in PurePath(file.name).suffixes]
+    name = file.name.partition("?")[0] if "://" in file.name else file.name
+    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes]
     told = next(
         (_SUFFIXES.get(suffix) for suffix in suffixes[::-1] if suffix not in _PACKINGS), None
     )

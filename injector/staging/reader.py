@@ -98,15 +98,20 @@ def _parse_of_several(line: bytes) -> Item:
 
 
 def _in_place(pin: Pin, limit: int) -> Callable[[Entry], list[Item]]:
-    """Make the function that reads records where they lie; it looks at the file's pin after."""
+    """Make the function that reads records where they lie.
+
+    It looks at the pin afterwards, even if it could not read: a file that has become shorter
+    is first of all another file.
+    """
     (file,) = find_files(pin.url)
     pinned = Pinned(pin, file)
 
     def read(entry: Entry) -> list[Item]:
         items = read_jsonl(_slices(file, entry), limit=limit, line=entry.line)
-        found = list(islice(items, entry.records))
-        pinned.check()
-        return found
+        try:
+            return list(islice(items, entry.records))
+        finally:
+            pinned.check()
 
     return read
 

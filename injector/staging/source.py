@@ -19,7 +19,7 @@ class Limits:
     """
 
     max_bytes: int = _MIB * _MIB
-    max_line_bytes: int = 8 * _MIB
+    max_line_bytes: int = 2 * _MIB
     part_bytes: int = 256 * _MIB
     block_bytes: int = _MIB
     kept_rejects: int = 1000

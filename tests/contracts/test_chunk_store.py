@@ -2,20 +2,36 @@ import uuid
 
 import fsspec
 import pytest
+from fsspec.config import conf
+from fsspec.registry import _registry
+from gcsfs.core import GCSFileSystem
 
-from injector.errors import NotFound
+from injector.errors import Conflict, NotFound
 from injector.staging import ChunkReader, Source, stage
 from injector.staging.attempt import ABANDONED_AFTER_S, attempt
 from injector.staging.folder import Folder
 from injector.staging.seal import SEAL
+from tests.contracts.fake_bucket import serving
 from tests.stagings import NOW, PLAIN, StillClock, bodies
 
 ROWS = b"".join(b'{"id":%d}\n' % number for number in range(250))
 
 
-@pytest.fixture(params=["local", "bucket"])
+@pytest.fixture
+def bucket(monkeypatch):
+    """A bucket that gcsfs finds under gs://bucket."""
+    with serving() as (served, endpoint):
+        monkeypatch.setitem(conf, "gs", {"token": "anon", "endpoint_url": endpoint})
+        monkeypatch.setitem(_registry, "gs", GCSFileSystem)
+        yield served
+
+
+@pytest.fixture(params=["local", "memory", "gs"])
 def url(request, tmp_path):
-    """A chunk store that is not there yet, on this disk and in a bucket."""
+    """A chunk store that is not there yet: on this disk, in memory, and in a bucket."""
+    if request.param == "gs":
+        request.getfixturevalue("bucket")
+        return "gs://bucket/chunks"
     return str(tmp_path / "store") if request.param == "local" else f"memory://{uuid.uuid4()}"
 
 
@@ -77,12 +93,17 @@ def test_a_folder_is_found_again_by_its_url(store):
     assert Folder.at((store / "a").url).read("f") == b"x"
 
 
-@pytest.mark.parametrize("source", ["local", "same bucket", "other bucket"])
+def put(location, content):
+    with fsspec.open(location, "wb", use_listings_cache=False) as file:
+        file.write(content)
+    return location
+
+
+@pytest.mark.parametrize("source", ["local", "beside the store", "elsewhere"])
 def test_records_come_back_from_any_store_and_any_source(url, tmp_path, source):
-    bucket = url if source == "same bucket" and "://" in url else f"memory://{uuid.uuid4()}"
-    location = str(tmp_path / "r.jsonl") if source == "local" else f"{bucket}/r.jsonl"
-    with fsspec.open(location, "wb") as file:
-        file.write(ROWS)
+    beside = url if "://" in url else str(tmp_path)
+    folder = {"local": str(tmp_path), "beside the store": beside}.get(source, "memory://elsewhere")
+    location = put(f"{folder}/r.jsonl", ROWS)
 
     staged = stage(Source(location), PLAIN, url, clock=StillClock())
 
@@ -90,14 +111,54 @@ def test_records_come_back_from_any_store_and_any_source(url, tmp_path, source):
     assert len(ChunkReader(staged.store).read(2).records) == 50
 
 
-def test_a_source_in_the_bucket_of_its_store_is_not_copied(tmp_path):
-    bucket = f"memory://{uuid.uuid4()}"
-    with fsspec.open(f"{bucket}/r.jsonl", "wb") as file:
-        file.write(ROWS)
+@pytest.mark.usefixtures("bucket")
+def test_files_in_a_bucket_are_found_by_a_glob():
+    put("gs://bucket/in/b.csv", b"n\n2\n")
+    put("gs://bucket/in/a.csv", b"n\n1\n")
 
-    staged = stage(Source(f"{bucket}/r.jsonl"), PLAIN, bucket, clock=StillClock())
+    staged = stage(Source("gs://bucket/in/*.csv"), PLAIN, "gs://bucket/c", clock=StillClock())
 
-    assert Folder.at(staged.store).names() == ["index", SEAL]
+    assert bodies(staged) == [b'{"n":"1"}', b'{"n":"2"}']
+
+
+@pytest.fixture
+def indexed(bucket):
+    """A source that is read where it lies in the bucket of its store."""
+    location = put("gs://bucket/in/r.jsonl", ROWS)
+    staged = stage(Source(location), PLAIN, "gs://bucket/chunks", clock=StillClock())
+    bucket.reads.clear()
+    return staged
+
+
+def test_a_source_in_the_bucket_of_its_store_is_not_copied(indexed):
+    assert Folder.at(indexed.store).names() == ["index", SEAL]
+
+
+def test_a_chunk_takes_one_ranged_read_once_the_index_is_there(indexed, bucket):
+    reader = ChunkReader(indexed.store)
+    reader.read(0)
+    bucket.reads.clear()
+
+    reader.read(1)
+
+    line = len(b'{"id":100}\n')
+    first = ROWS.index(b'{"id":100}')
+    assert bucket.reads == [("in/r.jsonl", f"bytes={first}-{first + 100 * line - 1}")]
+
+
+@pytest.mark.parametrize("content", [ROWS + b"{}", ROWS.replace(b"7", b"8"), b'{"a":1}\n'])
+def test_an_object_that_was_replaced_is_refused(indexed, content):
+    reader = ChunkReader(indexed.store)
+    put("gs://bucket/in/r.jsonl", content)
+
+    with pytest.raises(Conflict, match="was staged where it lies and has"):
+        reader.read(2)
+
+
+def test_an_object_that_was_uploaded_again_is_still_the_one_that_was_indexed(indexed):
+    put("gs://bucket/in/r.jsonl", ROWS)
+
+    assert bodies(indexed) == ROWS.splitlines()
 
 
 def fail_after_writing(store):
