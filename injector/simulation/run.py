@@ -22,13 +22,15 @@ class Row:
     """The job at a tick, or at its end, `t_s` seconds after its start.
 
     `rate` is what the controller allows in injector tasks per second, `create_rate` what was
-    created per second since the row before. `healthy` says that nothing was amiss.
+    created per second since the row before, `calls` the creates sent by then. `healthy` says
+    that nothing was amiss.
     """
 
     t_s: float
     rate: float
     create_rate: float
     created: int
+    calls: int
     done: int
     backlog: int
     fault_share: float
@@ -214,6 +216,7 @@ class _Run:
                 rate=decision.rate,
                 create_rate=created / since_s if since_s else 0.0,
                 created=round(self._created),
+                calls=round(self.calls),
                 done=round(self._targets.done),
                 backlog=round(self._targets.backlog),
                 fault_share=seen.signals.fault_share,
