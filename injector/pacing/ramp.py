@@ -50,11 +50,15 @@ class Ramp:
         """Begin at `rate`, where the group has been before, instead of cold."""
         return replace(self, warm_rate=rate)
 
-    def dangers(self) -> tuple[str, ...]:
-        """Name each way in which the curve is steeper than 500/50/5."""
+    def dangers(self, *, safe_rate: float = SAFE_INITIAL_RATE) -> tuple[str, ...]:
+        """Name each way in which the curve is steeper than 500/50/5.
+
+        `safe_rate` is where a cold group may begin: 5/s for injector tasks, 500/s for a curve
+        whose rates are single creates or dispatches.
+        """
         found = []
-        if self.initial_rate > SAFE_INITIAL_RATE:
-            found.append(f"initial_rate {self.initial_rate:g}/s is over {SAFE_INITIAL_RATE:g}/s")
+        if self.initial_rate > safe_rate:
+            found.append(f"initial_rate {self.initial_rate:g}/s is over {safe_rate:g}/s")
         if self.growth_in_5_minutes > SAFE_GROWTH:
             found.append(
                 f"growth {self.growth:g} each {self.interval_s:g} s is "

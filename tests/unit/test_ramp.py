@@ -63,6 +63,11 @@ def test_each_way_of_being_too_steep_is_named(steeper: Ramp, named: str) -> None
     assert named in steeper.dangers()[0]
 
 
+def test_curve_of_single_operations_may_begin_at_500_a_second():
+    assert Ramp(initial_rate=500.0, max_rate=20_000.0).dangers(safe_rate=500.0) == ()
+    assert len(Ramp(initial_rate=501.0).dangers(safe_rate=500.0)) == 1
+
+
 def test_gentler_curve_has_no_dangers() -> None:
     assert Ramp(initial_rate=0.1, growth=1.05, interval_s=60).dangers() == ()
 
