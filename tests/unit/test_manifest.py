@@ -476,6 +476,21 @@ def test_schedule_that_names_no_instant_is_refused(when, words):
     assert words in complaints(SHORT.replace("task: {", f"task: {{schedule: {when}, "))[0]
 
 
+def test_same_instant_in_another_zone_is_the_same_manifest():
+    one, other = (
+        read(SHORT.replace("task: {", f"task: {{schedule: {{at: '{at}'}}, "))
+        for at in ("2026-12-01T09:00:00Z", "2026-12-01T11:00:00+02:00")
+    )
+    assert one.model_dump_json() == other.model_dump_json()
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", '"5"', "true", "[]", "null"])
+def test_json_has_to_hold_finite_numbers_too(number):
+    text = read(SHORT).model_dump_json().replace('"weight":1.0', f'"weight":{number}')
+    with pytest.raises(Misused, match="weight: expected a"):
+        parse_manifest(text)
+
+
 def test_json_schema_describes_every_key_and_is_json():
     schema = json.loads(json.dumps(manifest_schema()))
     assert set(schema["properties"]) == set(Manifest.model_fields)

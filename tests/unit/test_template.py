@@ -85,6 +85,7 @@ def test_simple_expansion_fills_as_the_reference_library_fills_it(record):
         ('"\\u00e9"', "%C3%A9"),
         ('"a\\/b"', "a%2Fb"),
         ("true", "true"),
+        ('"a+b c~d"', "a%2Bb%20c~d"),
     ],
 )
 def test_value_keeps_its_exact_text(number, written):
