@@ -1,6 +1,7 @@
 """What a handler reaches: the application's parts, and the request's body."""
 
 from flask import current_app, request
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from handlers.drain import Drain
 from handlers.parts import Parts
@@ -21,7 +22,11 @@ def drain() -> Drain:
 def read_body(limit: int) -> bytes:
     """Return the body as it came, whatever type it claims to be.
 
-    Raises RequestEntityTooLarge, before anything is read where the length is stated.
+    Raises RequestEntityTooLarge, before anything is read where the length is stated. Where it
+    is not, Werkzeug ends a body at the limit without a word, so one byte more is asked for.
     """
-    request.max_content_length = limit
-    return request.get_data(cache=False)
+    request.max_content_length = limit + 1
+    body = request.get_data(cache=False)
+    if len(body) > limit:
+        raise RequestEntityTooLarge
+    return body

@@ -78,8 +78,9 @@ def log_config(level: str, project: str) -> dict[str, object]:
                 "stream": "ext://sys.stdout",
             }
         },
-        "root": {"level": level, "handlers": ["stdout"]},
+        "root": {"level": "WARNING", "handlers": ["stdout"]},
         "loggers": {
+            "injector": {"level": level},
             "gunicorn.error": {"level": level, "handlers": [], "propagate": True},
             "gunicorn.access": {"level": "WARNING", "handlers": [], "propagate": True},
         },

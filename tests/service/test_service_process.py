@@ -1,0 +1,279 @@
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import requests
+import tenacity
+
+from injector.clock import SystemClock
+from injector.manifest import load_manifest
+from injector.staging import Source, stage
+from tests.bench import GROUP, MANIFEST
+from tests.scripted_service import Answer, Service, serve
+
+GROUPS = json.dumps(
+    {
+        "groups": {
+            "welcome": {
+                "injector_queues": ",".join(GROUP.injector_queues),
+                "queues": ",".join(GROUP.queues),
+            }
+        }
+    }
+)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass
+class Served:
+    """A gunicorn with its workers, and a Cloud Tasks that does what a test says."""
+
+    process: subprocess.Popen
+    url: str
+    tasks: Service
+    folder: Path
+    log: Path
+
+    def submit(self, records=2000):
+        source = self.folder / "users.jsonl"
+        source.write_text("".join(f'{{"n":{n}}}\n' for n in range(records)))
+        manifest = load_manifest(MANIFEST, source="test")
+        staged = stage(
+            Source(str(source)), manifest, str(self.folder / "chunks"), clock=SystemClock()
+        )
+        names = ("store", "records", "chunks", "rejected", "digest")
+        body = {
+            "manifest": manifest.model_dump(mode="json"),
+            "staged": {name: getattr(staged, name) for name in names},
+        }
+        assert requests.post(f"{self.url}/jobs", json=body, timeout=10).status_code == 201
+
+    def deliver(self, chunk):
+        task = {"version": 1, "job": "welcome-1", "chunk": chunk}
+        return requests.post(f"{self.url}/inject", json=task, timeout=30)
+
+    def end(self):
+        """Send SIGTERM and return the exit code; gunicorn kills a worker that lasts 10 seconds."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+@contextmanager
+def serving(folder):
+    """Give what starts services in a folder; all are stopped at the end."""
+    with ExitStack() as stack:
+        tasks = stack.enter_context(serve(Service()))
+
+        def start(*arguments: str, **environ: str):
+            port = free_port()
+            log = folder / f"service-{port}.log"
+            process = spawn(folder, log, tasks.address, *arguments, PORT=str(port), **environ)
+            stack.callback(stop, process)
+            served = Served(process, f"http://127.0.0.1:{port}", tasks, folder, log)
+            await_ready(served)
+            return served
+
+        yield start
+
+
+@pytest.fixture
+def served_with(tmp_path):
+    """Start a service by its arguments and environment."""
+    with serving(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A service with one worker and a job of 2000 records, for all tests that do not end it."""
+    with serving(tmp_path_factory.mktemp("served")) as start:
+        served = start(GOOGLE_CLOUD_PROJECT="p")
+        served.submit()
+        yield served
+
+
+def spawn(folder, log, emulator, *arguments: str, **environ: str):
+    usual = {
+        "PATH": os.environ["PATH"],
+        "INJECTOR_GROUPS": GROUPS,
+        "INJECTOR_AUTH": "off",
+        "INJECTOR_LEDGER_URL": f"sqlite:///{folder}/ledger.db",
+        "INJECTOR_WORKERS": "1",
+        "CLOUDTASKS_EMULATOR_HOST": emulator,
+    }
+    command = [sys.executable, "-m", "gunicorn", "-c", "python:handlers.gunicorn_config"]
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [*command, *arguments], env=usual | environ, stdout=output, stderr=subprocess.STDOUT
+        )
+
+
+def stop(process):
+    if process.poll() is None:
+        process.terminate()
+        process.wait(20)
+
+
+def until(condition):
+    """Wait until something holds, at most 20 seconds."""
+    attempts = tenacity.Retrying(
+        stop=tenacity.stop_after_delay(20),
+        wait=tenacity.wait_fixed(0.02),
+        retry=tenacity.retry_if_result(lambda holds: not holds),
+    )
+    return attempts(condition)
+
+
+def await_ready(served):
+    def ready():
+        assert served.process.poll() is None, served.log.read_text()
+        try:
+            return requests.get(f"{served.url}/readyz", timeout=5).ok
+        except requests.RequestException:
+            return False
+
+    until(ready)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--preload",)])
+def test_every_request_to_several_workers_is_answered_and_counted(served_with, arguments):
+    served = served_with(*arguments, INJECTOR_WORKERS="3")
+    served.submit(2000)
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(served.deliver, range(20)))
+    assert [answer.json().get("status") for answer in answers] == ["settled"] * 20
+    assert len(served.tasks.tasks) == 2000
+    assert set(served.tasks.sent().values()) == {1}
+    shown = requests.get(f"{served.url}/metrics", timeout=10).text
+    assert 'injector_records_total{outcome="created"} 2000.0' in shown
+    assert served.end() == 0
+
+
+def test_a_chunk_that_takes_too_long_is_handed_back_when_the_process_ends(served_with):
+    served = served_with()
+    served.submit(100)
+    served.tasks.plan = lambda seen: Answer(delay_s=60) if seen.number % 2 else Answer()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(served.deliver, 0)
+        until(lambda: served.tasks.running >= 50)
+        code = served.end()
+        answer = waiting.result()
+    assert (code, answer.status_code) == (0, 503)
+    assert "Retry-After" in answer.headers
+
+    served.tasks.plan = lambda _: Answer()
+    again = served_with()
+    assert again.deliver(0).json()["status"] == "settled"
+    assert len(served.tasks.tasks) == 100
+
+
+def test_a_chunk_that_can_be_finished_is_finished_when_the_process_ends(served_with):
+    served = served_with()
+    served.submit(100)
+    served.tasks.plan = lambda seen: Answer(delay_s=1.5) if seen.number == 50 else Answer()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(served.deliver, 0)
+        until(lambda: len(served.tasks.tasks) == 99)
+        code = served.end()
+        answer = waiting.result()
+    assert (code, answer.status_code, answer.json()["status"]) == (0, 200, "settled")
+
+
+def test_descriptors_and_threads_do_not_grow_with_requests(served):
+    master = served.process.pid
+    (worker,) = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+
+    def held(what):
+        return len(list(Path(f"/proc/{worker}/{what}").iterdir()))
+
+    def round_of_requests():
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(served.deliver, range(20)))
+
+    round_of_requests()
+    before = held("fd"), held("task")
+    for _ in range(5):
+        round_of_requests()
+    assert held("fd") <= before[0] + 8
+    assert held("task") <= before[1] + 2
+
+
+def test_a_body_sent_in_pieces_is_read(served):
+    pieces = iter([b'{"version":1,"job":', b'"welcome-1","chunk":1}'])
+    answer = requests.post(f"{served.url}/inject", data=pieces, timeout=20)
+    assert answer.json()["status"] == "settled"
+
+
+def endless(megabytes):
+    for _ in range(megabytes):
+        yield b" " * (1024 * 1024)
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_body_of_50_megabytes_is_refused_unread_and_the_service_goes_on(served, stated):
+    for path, status in (("/inject", 200), ("/jobs", 413)):
+        body = b" " * (50 * 1024 * 1024) if stated else endless(50)
+        try:
+            answer = requests.post(f"{served.url}{path}", data=body, timeout=20)
+        except requests.ConnectionError:
+            continue  # It hung up while we were still sending.
+        assert answer.status_code == status
+    assert requests.get(f"{served.url}/healthz", timeout=20).ok
+
+
+def test_logs_are_json_lines_with_severity_and_trace(served):
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
+    task = {"version": 1, "job": "welcome-1", "chunk": 2}
+    requests.post(f"{served.url}/inject", json=task, headers=headers, timeout=20)
+    lines = [json.loads(line) for line in served.log.read_text().splitlines()]
+    name = "logging.googleapis.com/trace"
+    (settled,) = [line for line in lines if line.get(name) == f"projects/p/traces/{trace}"]
+    assert (settled["event"], settled["severity"]) == ("chunk.settled", "INFO")
+    assert (settled["job"], settled["chunk"]) == ("welcome-1", 2)
+
+
+def test_wrong_settings_are_listed_without_a_traceback(tmp_path):
+    log = tmp_path / "log"
+    process = spawn(tmp_path, log, "127.0.0.1:1", INJECTOR_THREADS="0", INJECTOR_HOST="0.0.0.0")
+    assert process.wait(20) == 2
+    written = log.read_text()
+    assert "INJECTOR_THREADS='0'" in written
+    assert "INJECTOR_AUTH='off'" in written
+    assert "Traceback" not in written
+
+
+ONLY_MAKE = """
+import os, sys, threading
+import handlers.wsgi
+before = set(os.listdir("/proc/self/fd"))
+handlers.wsgi.application()
+assert threading.active_count() == 1, threading.enumerate()
+opened = set(os.listdir("/proc/self/fd")) - before
+assert not [fd for fd in opened if os.path.exists(f"/proc/self/fd/{fd}")]
+assert not os.path.exists("ledger.db")
+"""
+
+
+def test_making_the_application_opens_and_starts_nothing(tmp_path):
+    environ = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(Path.cwd()),
+        "INJECTOR_GROUPS": GROUPS,
+        "INJECTOR_AUTH": "off",
+        "INJECTOR_LEDGER_URL": "sqlite:///ledger.db",
+    }
+    subprocess.run([sys.executable, "-c", ONLY_MAKE], env=environ, cwd=tmp_path, check=True)
