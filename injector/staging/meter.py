@@ -39,6 +39,10 @@ class Meter:
         self._bytes_read += len(block)
         self._digest.update(block)
 
+    def end_file(self) -> None:
+        """Tell one of several files from the next, whose bytes could have been this one's."""
+        self._digest.update(b"\0%d\0" % self._bytes_read)
+
     def reject(self, bad: Bad) -> None:
         """Count a bad record, and keep it if it is among the first."""
         self.rejected += 1

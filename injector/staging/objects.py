@@ -6,7 +6,6 @@ from collections import Counter
 
 import orjson
 
-MAX_DEPTH = 200
 _NOT_JSON = re.compile(r"-?(NaN|Infinity)\b")
 _NAMES = {list: "an array", str: "text", bool: "true or false", type(None): "null"}
 
@@ -20,14 +19,14 @@ def fault_of(raw: bytes) -> str | None:
     """
     try:
         value = orjson.loads(raw)
+        written = orjson.dumps(value)
     except orjson.JSONDecodeError as error:
         return _syntax_fault(raw, error)
+    except orjson.JSONEncodeError:
+        return "is nested too deeply: over 250 levels"
     if type(value) is not dict:
         return f"is {_NAMES.get(type(value), 'a number')}, not a JSON object"
-    if len(raw) > MAX_DEPTH and _may_be_deep(raw) and _is_deep(value):
-        return f"is nested deeper than {MAX_DEPTH} levels"
-    colons = raw.count(b":")
-    if colons != len(value) and _may_repeat(raw, value, colons):
+    if written != raw and _may_repeat(raw, written):
         return _repeated_key(raw)
     return None
 
@@ -52,34 +51,13 @@ def _syntax_fault(raw: bytes, error: orjson.JSONDecodeError) -> str:
     return f"is not JSON: {error.msg} (column {at + 1})"
 
 
-def _may_be_deep(raw: bytes) -> bool:
-    return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH
-
-
-def _is_deep(value: object) -> bool:
-    level, depth = [value], 0
-    while level and depth <= MAX_DEPTH:
-        level = [child for parent in level for child in _containers(parent)]
-        depth += 1
-    return depth > MAX_DEPTH
-
-
-def _containers(value: object) -> list[object]:
-    children = list(value.values()) if isinstance(value, dict) else value
-    if not isinstance(children, list):
-        return []
-    return [child for child in children if isinstance(child, dict | list)]
-
-
-def _may_repeat(raw: bytes, value: object, colons: int) -> bool:
+def _may_repeat(raw: bytes, written: bytes) -> bool:
     """Tell whether a key may occur twice, without the slow parser that sees each key.
 
-    A colon stands after each key, and in texts. Written out again, the parsed value has
-    fewer of them only if a key was dropped; an escaped colon could hide that.
+    A colon stands after each key, and in texts; what was parsed and written out again has
+    fewer of them only if a key was dropped. An escaped colon could hide that.
     """
-    if orjson.dumps(value).count(b":") != colons:
-        return True
-    return b"\\" in raw and rb"\u003" in raw
+    return raw.count(b":") != written.count(b":") or (b"\\" in raw and rb"\u003" in raw)
 
 
 def _repeated_key(raw: bytes) -> str | None:

@@ -19,8 +19,9 @@ class Staged:
     """A source as chunks, ready to be registered.
 
     `store` is what a ChunkReader takes. `digest` is the SHA-256 of the source's bytes as they
-    were read. `rejected` counts the records found bad, and `rejects` lists the first of them;
-    those that are only due too late are judged again when their tasks are created.
+    were read, with a mark after each of several files. `rejected` counts the records found
+    bad, and `rejects` lists the first of them; those that are only due too late are judged
+    again when their tasks are created.
     """
 
     store: str

@@ -99,15 +99,20 @@ def _seal(folder: Folder, trial: Trial, place: Place | None, manifest: Manifest)
             digest=digest,
             rejects=tuple(meter.rejects),
         ),
-        recipe=_recipe(source, manifest, place),
-        files=tuple(file.name for file in trial.files) if trial.has_several else (),
+        recipe=_recipe(trial, manifest, place),
+        files=_names(trial),
         max_line_bytes=source.limits.max_line_bytes,
         pin=place.pin(digest) if place else None,
     )
 
 
-def _recipe(source: Source, manifest: Manifest, place: Place | None) -> str:
+def _names(trial: Trial) -> tuple[str, ...]:
+    return tuple(file.name for file in trial.files) if trial.has_several else ()
+
+
+def _recipe(trial: Trial, manifest: Manifest, place: Place | None) -> str:
     """Digest what shapes the chunks apart from the source's bytes."""
+    source = trial.source
     how = (source.format, source.encoding, dict(source.types), source.limits.max_line_bytes)
-    where = place and place.file.url
+    where = place.file.url if place else _names(trial)
     return sha256(f"{manifest.model_dump_json()}\n{how}\n{where}".encode()).hexdigest()

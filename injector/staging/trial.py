@@ -37,6 +37,8 @@ class Trial:
         try:
             for number, file in enumerate(self.files):
                 yield from self._tried(self._read(file, number), file)
+                if self.has_several:
+                    self.meter.end_file()
         except Misused as error:
             if not (count := self.meter.records):
                 raise

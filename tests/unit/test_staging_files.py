@@ -29,7 +29,7 @@ def test_whatever_a_file_system_raises_becomes_a_verdict_that_names_the_file(
 
 
 def test_a_verdict_is_not_judged_again():
-    with pytest.raises(Conflict, match="^as it was$"), speaking_of("a.csv"):
+    with pytest.raises(Conflict, match=r"^as it was$"), speaking_of("a.csv"):
         raise Conflict("as it was")
 
 

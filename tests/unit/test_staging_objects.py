@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.staging.objects import MAX_DEPTH, fault_of
+from injector.staging.objects import fault_of
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from injector.staging.objects import MAX_DEPTH, fault_of
         b'{"colon":"\\u003a\\u003a"}',
         b'{"nul":"\\u0000","emoji":"\\ud83d\\ude00"}',
         '{"名前":"é"}'.encode(),
-        b'{"a":%b1%b}' % (b"[" * (MAX_DEPTH - 1), b"]" * (MAX_DEPTH - 1)),
+        b'{"a":%b1%b}' % (b"[" * 200, b"]" * 200),
         b'{"wide":[%b]}' % b",".join([b"[]"] * 1000),
     ],
 )
@@ -60,7 +60,7 @@ def test_an_object_is_a_record_whatever_its_numbers_look_like(raw):
         (b'{"a":1,"a"\t:2}', "has the key 'a' twice"),
         (b'{"a":1,"\\u0061":2}', "has the key 'a' twice"),
         (b'{"a":"\\u003a","a":"\\u003a"}', "has the key 'a' twice"),
-        (b'{"a":%b%b}' % (b"[" * MAX_DEPTH, b"]" * MAX_DEPTH), "nested deeper than 200 levels"),
+        (b'{"a":%b%b}' % (b"[" * 260, b"]" * 260), "nested too deeply"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "depth"),
     ],
 )
