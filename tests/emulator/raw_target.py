@@ -19,9 +19,19 @@ class RawTarget:
         self.requests: list[bytes] = []
         self.url = ""
         self.asked = asyncio.Event()
+        self._serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._serving[asyncio.create_task(self._answer(reader, writer))] = writer
+
+    async def close(self) -> None:
+        for task, writer in self._serving.items():
+            task.cancel()
+            writer.transport.abort()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 request = await _read_request(reader)
@@ -29,7 +39,7 @@ class RawTarget:
                 self.asked.set()
                 await self._script(reader, writer, request)
                 await writer.drain()
-        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             writer.close()
@@ -68,7 +78,4 @@ async def target(
         yield raw
     finally:
         server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await raw.close()

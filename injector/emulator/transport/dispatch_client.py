@@ -6,9 +6,9 @@ import ssl
 from injector.emulator.transport import http1, open_files
 from injector.emulator.transport.attempts import Answer, Attempt, End, Timers
 from injector.emulator.transport.connection_pool import MOST_IDLE_S, ConnectionPool
-from injector.emulator.transport.http1 import Origin, Request
+from injector.emulator.transport.http1 import Request
 from injector.emulator.transport.redirects import location, redirected
-from injector.emulator.transport.target_connection import Reply, TargetConnection
+from injector.emulator.transport.target_connection import Reply
 
 
 class DispatchClient:
@@ -28,10 +28,10 @@ class DispatchClient:
         most_idle_s: float = MOST_IDLE_S,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        most = most_connections or open_files.most_connections()
         self._timers = timers or asyncio.get_running_loop()
-        self._slots = asyncio.Semaphore(most_connections or open_files.most_connections())
-        self._tls = tls
-        self._pool = ConnectionPool(most_idle_s=most_idle_s)
+        self._slots = asyncio.Semaphore(most)
+        self._pool = ConnectionPool(most=most, most_idle_s=most_idle_s, tls=tls)
 
     async def send(self, attempt: Attempt) -> Answer:
         """Send an attempt and return its end; cancelled, it closes its connection."""
@@ -74,20 +74,8 @@ class DispatchClient:
         return reply
 
     async def _ask(self, request: Request) -> Reply:
-        connection = self._pool.take(request.origin) or await self._connect(request.origin)
+        connection = await self._pool.take(request.origin)
         try:
             return await connection.ask(request)
         finally:
             self._pool.give(request.origin, connection)
-
-    async def _connect(self, origin: Origin) -> TargetConnection:
-        loop = asyncio.get_running_loop()
-        tls = self._context() if origin.scheme == "https" else None
-        _, connection = await loop.create_connection(
-            TargetConnection, origin.host, origin.port, ssl=tls
-        )
-        return connection
-
-    def _context(self) -> ssl.SSLContext:
-        self._tls = self._tls or ssl.create_default_context()
-        return self._tls
