@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from injector.staging.files import is_local
+from injector.staging.files import is_local, speaking_of
 from injector.staging.folder import Folder
 from injector.staging.seal import SEAL
 
@@ -48,7 +48,8 @@ def _locked(folder: Folder) -> Iterator[None]:
         yield
         return
     with folder.create(_LOCK) as lock:
-        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+        with speaking_of(f"{folder.url}/{_LOCK}"):
+            fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
         yield
     Path(folder.path, _LOCK).unlink(missing_ok=True)
 

@@ -12,6 +12,10 @@ Cell = bool | orjson.Fragment | None
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _SHOWN = 60
+_DATUM = re.compile(
+    rf"{_NUMBER.pattern}|\d{{4}}-\d\d-\d\d.*|[^@\s]+@[^@\s]+\.\w+|https?://.*|true|false",
+    re.IGNORECASE,
+)
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -41,9 +45,9 @@ def _check_each_once(names: Sequence[str], *, place: str) -> None:
 
 
 def check_header_is_there(names: Sequence[str], *, place: str) -> None:
-    """Refuse a first row with a number in it: that is a record, not a header."""
+    """Refuse a first row that holds a number, date, address and the like: it is a record."""
     for position, column in enumerate(names, 1):
-        if _NUMBER.fullmatch(column):
+        if _DATUM.fullmatch(column):
             raise Misused(
                 f"{place}: column {position} would be called {column!r};"
                 " the first line must name the columns"

@@ -85,6 +85,11 @@ def test_a_comma_in_the_header_is_the_delimiter_whatever_else_is_there():
     assert records("id;x,name\n1,a;b\n") == [(2, {"id;x": "1", "name": "a;b"})]
 
 
+@pytest.mark.parametrize("name", ["2026q1", "e1", "a@b", "true?", "http", "x-2026-11-30"])
+def test_a_name_that_only_looks_a_little_like_a_value_is_a_name(name):
+    assert records(f"id,{name}\n1,2\n") == [(2, {"id": "1", name: "2"})]
+
+
 def test_space_around_a_column_name_is_not_part_of_it():
     assert records("id , name\n1, a\n") == [(2, {"id": "1", "name": " a"})]
 
@@ -98,6 +103,10 @@ def test_space_around_a_column_name_is_not_part_of_it():
         ("id,,x", "column 2 has no name"),
         ("17,Ann,x", "column 1 would be called '17'; the first line must name the columns"),
         ("Ann,3.50", "column 2 would be called '3.50'"),
+        ("Ann,2026-11-30", "column 2 would be called '2026-11-30'"),
+        ("Ann,ann@w.example", "column 2 would be called 'ann@w.example'"),
+        ("Ann,https://w.example/", "column 2 would be called 'https://w.example/'"),
+        ("Ann,TRUE", "column 2 would be called 'TRUE'"),
         ('id,"na"me', "the header is not CSV"),
     ],
 )
