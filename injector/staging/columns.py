@@ -16,6 +16,7 @@ _DATUM = re.compile(
     rf"{_NUMBER.pattern}|\d{{4}}-\d\d-\d\d.*|[^@\s]+@[^@\s]+\.\w+|https?://.*|true|false",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"(19|20)[0-9]{2}")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -45,9 +46,12 @@ def _check_each_once(names: Sequence[str], *, place: str) -> None:
 
 
 def check_header_is_there(names: Sequence[str], *, place: str) -> None:
-    """Refuse a first row that holds a number, date, address and the like: it is a record."""
+    """Refuse a first row that holds a number, date, address and the like: it is a record.
+
+    A year may well be what a column is called.
+    """
     for position, column in enumerate(names, 1):
-        if _DATUM.fullmatch(column):
+        if _DATUM.fullmatch(column) and not _YEAR.fullmatch(column):
             raise Misused(
                 f"{place}: column {position} would be called {column!r};"
                 " the first line must name the columns"
