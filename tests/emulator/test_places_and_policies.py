@@ -1,0 +1,115 @@
+"""Locations, encryption keys and IAM policies."""
+
+import pytest
+from google.iam.v1 import policy_pb2
+
+from injector.emulator.api.service import Rules
+from tests.emulator.direct import refused
+
+LOCATION = "projects/p/locations/us-central1"
+KEY = "projects/k/locations/us-central1/keyRings/r/cryptoKeys/c"
+CONFIG = f"{LOCATION}/cmekConfig"
+VIEWER = {"role": "roles/cloudtasks.viewer", "members": ["user:a@b.test"]}
+
+
+def test_locations_are_listed_in_pages(direct):
+    first = direct.client.list_locations({"name": "projects/p", "page_size": 30})
+    rest = direct.client.list_locations(
+        {"name": "projects/p", "page_size": 30, "page_token": first.next_page_token}
+    )
+    ids = [location.location_id for location in [*first.locations, *rest.locations]]
+    assert len(first.locations) == 30
+    assert ids == sorted(ids)
+    assert {"us-central1", "europe-west1", "asia-northeast1"} <= set(ids)
+    assert rest.next_page_token == ""
+
+
+def test_location_tells_its_region(direct):
+    location = direct.client.get_location({"name": LOCATION})
+    assert (location.name, location.location_id) == (LOCATION, "us-central1")
+    assert dict(location.labels) == {"cloud.googleapis.com/region": "us-central1"}
+
+
+def test_unknown_location_is_not_found(emulate, direct):
+    with refused("NOT_FOUND"):
+        direct.client.get_location({"name": "projects/p/locations/atlantis"})
+    emulator = emulate(rules=Rules(locations=frozenset({"atlantis"})))
+    listed = emulator.client.list_locations({"name": "projects/p"}).locations
+    assert [location.location_id for location in listed] == ["atlantis"]
+
+
+def test_no_key_is_configured_by_default(direct):
+    config = direct.client.get_cmek_config(name=CONFIG)
+    assert (config.name, config.kms_key) == (CONFIG, "")
+
+
+def test_key_is_kept_per_location_and_can_be_turned_off(direct):
+    other = "projects/p/locations/europe-west1/cmekConfig"
+    direct.client.update_cmek_config(cmek_config={"name": CONFIG, "kms_key": KEY})
+    assert direct.client.get_cmek_config(name=CONFIG).kms_key == KEY
+    assert direct.client.get_cmek_config(name=other).kms_key == ""
+    direct.client.update_cmek_config(
+        cmek_config={"name": CONFIG}, update_mask={"paths": ["kms_key"]}
+    )
+    assert direct.client.get_cmek_config(name=CONFIG).kms_key == ""
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"name": CONFIG, "kms_key": "key"},
+        {"name": CONFIG, "kms_key": KEY.replace("us-central1", "europe-west1")},
+        {"name": LOCATION, "kms_key": KEY},
+    ],
+)
+def test_bad_key_or_name_is_refused(direct, config):
+    with refused("INVALID_ARGUMENT", "CmekConfig"):
+        direct.client.update_cmek_config(cmek_config=config)
+
+
+def test_unknown_path_of_a_key_config_is_refused(direct):
+    with refused("INVALID_ARGUMENT", "kms_key"):
+        direct.client.update_cmek_config(
+            cmek_config={"name": CONFIG}, update_mask={"paths": ["nope"]}
+        )
+
+
+def test_policy_is_empty_until_set_and_then_kept(direct):
+    queue = direct.queue()
+    empty = direct.client.get_iam_policy(request={"resource": queue})
+    assert list(empty.bindings) == []
+    assert empty.etag
+    policy = policy_pb2.Policy(version=1, bindings=[VIEWER], etag=empty.etag)
+    kept = direct.client.set_iam_policy(request={"resource": queue, "policy": policy})
+    assert kept == direct.client.get_iam_policy(request={"resource": queue})
+    assert kept.bindings[0].role == VIEWER["role"]
+    assert kept.etag != empty.etag
+
+
+def test_policy_that_changed_meanwhile_is_not_overwritten(direct):
+    queue = direct.queue()
+    etag = direct.client.get_iam_policy(request={"resource": queue}).etag
+    policy = policy_pb2.Policy(bindings=[VIEWER], etag=etag)
+    direct.client.set_iam_policy(request={"resource": queue, "policy": policy})
+    with refused("ABORTED", "concurrent policy changes"):
+        direct.client.set_iam_policy(
+            request={"resource": queue, "policy": policy_pb2.Policy(etag=etag)}
+        )
+    blind = policy_pb2.Policy()
+    direct.client.set_iam_policy(request={"resource": queue, "policy": blind})
+
+
+@pytest.mark.parametrize("verb", ["get_iam_policy", "set_iam_policy"])
+def test_policy_of_a_missing_queue_is_not_found(direct, verb):
+    with refused("NOT_FOUND"):
+        getattr(direct.client, verb)(request={"resource": f"{LOCATION}/queues/none"})
+
+
+def test_permissions_are_all_granted_on_a_queue_and_none_elsewhere(direct):
+    queue = direct.queue()
+    asked = ["cloudtasks.queues.get", "cloudtasks.tasks.create"]
+    test = direct.client.test_iam_permissions
+    assert test(resource=queue, permissions=asked).permissions == asked
+    assert not test(resource=f"{LOCATION}/queues/none", permissions=asked).permissions
+    with refused("INVALID_ARGUMENT", "wildcards"):
+        test(resource=queue, permissions=["cloudtasks.*"])
