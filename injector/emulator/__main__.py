@@ -1,46 +1,152 @@
-"""Run the emulator by itself: `python -m injector.emulator`."""
+"""Run the emulator by itself: `python -m injector.emulator`, or `injector emulator`."""
 
+import logging
 from pathlib import Path
 
 import click
 
+from injector.emulator.api.service import Rules
 from injector.emulator.options import DEFAULT_PORT, Options
 from injector.emulator.server import run
 from injector.emulator.state.dynamics import PRESETS
+from injector.emulator.state.overload import Overload
+from injector.emulator.state.registry import Windows
+from injector.errors import Misused
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command()
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=DEFAULT_PORT, show_default=True)
-@click.option("--app-engine", default="", envvar="APP_ENGINE_EMULATOR_HOST")
-@click.option("--queue", "queues", multiple=True)
-@click.option("--queues-file", type=click.Path(path_type=Path))
-@click.option("--speed", default=1.0, show_default=True)
-@click.option("--dynamics", default="gentle", type=click.Choice(sorted(PRESETS)))
+@click.command("emulator", context_settings={"show_default": True})
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", default=DEFAULT_PORT, help="Port of gRPC; 0 takes a free one.")
+@click.option(
+    "--control-port", type=int, help="Port of REST, control, metrics and status; none by default."
+)
+@click.option(
+    "--app-engine",
+    default="",
+    envvar="APP_ENGINE_EMULATOR_HOST",
+    metavar="URL",
+    help="Where App Engine tasks go, whatever their app.",
+)
+@click.option(
+    "--queue",
+    "queues",
+    multiple=True,
+    metavar="NAME[=SETTINGS]",
+    help="A queue to start with; settings in YAML or JSON, as the API has them.",
+)
+@click.option("--queues-file", type=_FILE, help="A YAML list of queues to start with.")
+@click.option("--auto-create", is_flag=True, help="Make a queue at the first task for it.")
+@click.option(
+    "--dynamics",
+    default="gentle",
+    type=click.Choice(sorted(PRESETS)),
+    help="Cold starts, back-off: none, in seconds, or as told of production, with overload.",
+)
+@click.option("--speed", default=1.0, help="How many times as fast the clock runs.")
+@click.option("--origin", type=float, help="Unix time from which the clock runs faster.")
+@click.option("--frozen", is_flag=True, help="Start with a clock that stands still.")
+@click.option("--state-file", type=_FILE, help="SQLite file that keeps the state.")
+@click.option(
+    "--task-window",
+    default=Windows().task_s,
+    metavar="SECONDS",
+    help="How long the name of a task that is over stays reserved.",
+)
+@click.option(
+    "--queue-window",
+    default=Windows().queue_s,
+    metavar="SECONDS",
+    help="How long the name of a deleted queue stays reserved.",
+)
+@click.option("--operation-time", default=0.0, metavar="SECONDS", help="How long a batch takes.")
+@click.option(
+    "--service-account",
+    "accounts",
+    multiple=True,
+    metavar="EMAIL",
+    help="A service account that exists; with any given, no other does.",
+)
+@click.option(
+    "--location",
+    "locations",
+    multiple=True,
+    help="A location that exists; with any given, no other does.",
+)
+@click.option("--max-queues", default=0, help="Most queues of a location; 0 sets no limit.")
+@click.option("--max-task-bytes", default=Rules().max_task_bytes, help="Largest stored task.")
+@click.option("--issuer", default="", help="Issuer in OIDC tokens; the control port by default.")
+@click.option("--seed", default=0, help="Seed of all chance: made-up ids and faults.")
+@click.option("--log-level", default="WARNING", help="Least level of what is logged.")
 def main(  # noqa: PLR0913, PLR0917  # one for each option
     host: str,
     port: int,
+    control_port: int | None,
     app_engine: str,
     queues: tuple[str, ...],
     queues_file: Path | None,
-    speed: float,
+    auto_create: bool,  # noqa: FBT001  # a flag of the command
     dynamics: str,
+    speed: float,
+    origin: float | None,
+    frozen: bool,  # noqa: FBT001  # a flag of the command
+    state_file: Path | None,
+    task_window: float,
+    queue_window: float,
+    operation_time: float,
+    accounts: tuple[str, ...],
+    locations: tuple[str, ...],
+    max_queues: int,
+    max_task_bytes: int,
+    issuer: str,
+    seed: int,
+    log_level: str,
 ) -> None:
-    """Run a local Cloud Tasks.
+    """Run a local Cloud Tasks that behaves like the real one.
 
-    Example: injector emulator --queue projects/p/locations/l/queues/q
+    Point clients at it with CLOUDTASKS_EMULATOR_HOST or CLOUD_TASKS_EMULATOR_HOST, or an
+    insecure channel to HOST:PORT. On the control port are a status page, /metrics, the v2 JSON
+    API under /v2, the keys of its tokens, and /control: clock, faults, reset, history.
     """
-    run(
-        Options(
+    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s %(message)s")
+    rules = Rules(
+        auto_create=auto_create,
+        max_task_bytes=max_task_bytes,
+        service_accounts=frozenset(accounts),
+        locations=frozenset(locations),
+        max_queues=max_queues,
+        operation_s=operation_time,
+    )
+    try:
+        options = Options(
             host=host,
             port=port,
-            app_engine=app_engine,
+            control_port=control_port,
+            app_engine=_url(app_engine),
             queues=queues,
             queues_file=queues_file,
             speed=speed,
+            origin=origin,
+            frozen=frozen,
             dynamics=PRESETS[dynamics],
+            overload=Overload() if dynamics == "faithful" else None,
+            windows=Windows(task_s=task_window, queue_s=queue_window),
+            rules=rules,
+            state_file=state_file,
+            seed=seed,
+            issuer=issuer,
         )
-    )
+        run(options)
+    except Misused as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _url(address: str) -> str:
+    """Return a base URL; the variable of other emulators holds a mere HOST:PORT."""
+    if address and "://" not in address:
+        address = f"http://{address}"
+    return address.rstrip("/")
 
 
 if __name__ == "__main__":

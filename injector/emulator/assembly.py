@@ -8,7 +8,9 @@ from injector.emulator.api.service import Failure, Service
 from injector.emulator.dispatch.tokens import Issuer
 from injector.emulator.entry.bounded import Bounded
 from injector.emulator.entry.counted import Counted
+from injector.emulator.entry.durable import Durable
 from injector.emulator.entry.faulty import Faulty
+from injector.emulator.entry.loaded import Loaded
 from injector.emulator.entry.table import Table
 from injector.emulator.faults.plan import Effect, Plan
 from injector.emulator.options import Options
@@ -18,24 +20,31 @@ from injector.emulator.records.metrics import Metrics
 from injector.emulator.records.operations_log import OperationsLog
 from injector.emulator.rpc import Code, Handle, RpcError
 from injector.emulator.state.registry import Registry
+from injector.emulator.storage.pending import Pending
+from injector.emulator.storage.state_file import StateFile
 from injector.emulator.timeline import Timeline
 
 _FAILING = frozenset({Effect.FAIL_OPERATION})
 
 
 def assemble(options: Options) -> Parts:
-    """Return the parts of an emulator that nobody has called yet."""
+    """Return the parts of an emulator that nobody has called yet, with the state of its file."""
     clock = Timeline(speed=options.speed, origin=options.origin)
     if options.frozen:
-        clock.freeze()
-    plan = Plan(Random(options.seed).random)  # noqa: S311  # chance, not secrets
-    history, metrics = History(), Metrics()
+        clock.freeze(options.origin)
+    draw = Random(options.seed).random  # noqa: S311  # chance, not secrets
+    plan = Plan(draw)
     service = Service(Registry(), clock.now, rules=options.rules, seed=options.seed)
-    log = OperationsLog(service.configs)
-    service.registry = Registry(
-        (history, metrics, log), dynamics=options.dynamics, windows=options.windows
-    )
     service.failing = _failing(plan, clock)
+    history, metrics, log = History(), Metrics(), OperationsLog(service.configs)
+    pending = Pending()
+    witnesses = (history, metrics, log, *([pending] if options.state_file else []))
+    service.registry = Registry(witnesses, dynamics=options.dynamics, windows=options.windows)
+    file = _state_file(options, service, pending)
+    table = Table(service, _telemetry(metrics, log))
+    inner: Handle = Bounded(table if file is None else Durable(table, file))
+    if options.overload is not None:
+        inner = Loaded(inner, options.overload, clock, draw)
     return Parts(
         service=service,
         clock=clock,
@@ -44,20 +53,24 @@ def assemble(options: Options) -> Parts:
         metrics=metrics,
         log=log,
         issuer=Issuer(options.issuer_name()),
-        handle=_entry(service, clock, plan, metrics, log),
+        handle=_counted(Faulty(inner, plan, clock, table.resource), metrics, clock),
+        state_file=file,
     )
 
 
-def _entry(
-    service: Service, clock: Timeline, plan: Plan, metrics: Metrics, log: OperationsLog
-) -> Handle:
-    """Return the way in: every layer around the table of methods."""
-    table = Table(service, _telemetry(metrics, log))
+def _state_file(options: Options, service: Service, pending: Pending) -> StateFile | None:
+    if options.state_file is None:
+        return None
+    file = StateFile(options.state_file, service, pending)
+    file.restore()
+    return file
 
+
+def _counted(inner: Handle, metrics: Metrics, clock: Timeline) -> Handle:
     def count(method: str, code: Code, routing: str) -> None:
         metrics.call_ended(method, code, routing, now=clock.now())
 
-    return Counted(Faulty(Bounded(table), plan, clock, table.resource), count)
+    return Counted(inner, count)
 
 
 def _telemetry(metrics: Metrics, log: OperationsLog) -> dict[str, Method]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from injector.emulator.api.service import Rules
 from injector.emulator.state.dynamics import PRESETS, Dynamics
+from injector.emulator.state.overload import Overload
 from injector.emulator.state.registry import Windows
 from injector.errors import Misused
 
@@ -15,17 +16,18 @@ DEFAULT_PORT = 8123
 class Options:
     """An emulator's settings.
 
-    `port` is gRPC's, `http_port` that of REST, control, metrics and status; 0 takes a free one,
-    and None for the latter none. `app_engine` is the base URL that stands for every
-    App Engine app. `queues` are made at the start: full names, each with its settings after an
-    `=` if it has any; `queues_file` is a YAML list of the same. `speed` and `origin` set the
-    clock; `frozen` starts it standing. `state_file` keeps the state across restarts. `issuer` is
-    the name in OIDC tokens; empty means the HTTP port, where its keys are shown.
+    `port` is gRPC's, `control_port` that of REST, control, metrics and status; 0 takes a free
+    one, and None for the latter none. `app_engine` is the base URL that stands for every App
+    Engine app. `queues` are made at the start: full names, each with its settings after an `=`
+    if it has any; `queues_file` is a YAML list of the same. `speed` and `origin` set the clock;
+    `frozen` starts it standing, at `origin` if there is one. `overload` is what too many creates meet, if anything.
+    `state_file` keeps the state across restarts. `issuer` is the name in OIDC tokens; empty
+    means the control port, where its keys are shown.
     """
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    http_port: int | None = None
+    control_port: int | None = None
     transport: str = "asyncio"
     app_engine: str = ""
     queues: tuple[str, ...] = ()
@@ -34,6 +36,7 @@ class Options:
     origin: float | None = None
     frozen: bool = False
     dynamics: Dynamics = PRESETS["gentle"]
+    overload: Overload | None = None
     windows: Windows = field(default_factory=Windows)
     rules: Rules = field(default_factory=Rules)
     state_file: Path | None = None
@@ -49,4 +52,4 @@ class Options:
 
     def issuer_name(self) -> str:
         """Return the name of who issues the tokens."""
-        return self.issuer or f"http://{self.host}:{self.http_port or DEFAULT_PORT + 1}"
+        return self.issuer or f"http://{self.host}:{self.control_port or DEFAULT_PORT + 1}"

@@ -9,12 +9,16 @@ from injector.emulator.records.history import History
 from injector.emulator.records.metrics import Metrics
 from injector.emulator.records.operations_log import OperationsLog
 from injector.emulator.rpc import Handle
+from injector.emulator.storage.state_file import StateFile
 from injector.emulator.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an emulator is made of; `handle` is the way in that every transport takes."""
+    """What an emulator is made of; `handle` is the way in that every transport takes.
+
+    `state_file` is None if the state ends with the process.
+    """
 
     service: Service
     clock: Timeline
@@ -24,3 +28,4 @@ class Parts:
     log: OperationsLog
     issuer: Issuer
     handle: Handle
+    state_file: StateFile | None = None

@@ -18,7 +18,9 @@ from injector.emulator.parts import Parts
 from injector.emulator.startup import open_queues
 from injector.emulator.transport import event_loop
 from injector.emulator.transport.dispatch_client import DispatchClient
+from injector.emulator.transport.ports import Server
 from injector.emulator.transport.serve import serve
+from injector.errors import Misused
 
 _log = logging.getLogger(__name__)
 _HOUSEKEEPING_S = 10.0
@@ -44,14 +46,24 @@ async def running(options: Options) -> AsyncIterator[Running]:
     """Run an emulator on this event loop."""
     async with AsyncExitStack() as stack:
         parts = assemble(options)
+        if parts.state_file is not None:
+            await stack.enter_async_context(parts.state_file.writing())
         open_queues(parts.service, options)
         await stack.enter_async_context(_dispatching(parts, options))
-        http_port = await stack.enter_async_context(serve_http(parts, options))
-        server = await serve(
-            parts.handle, host=options.host, port=options.port, transport=options.transport
-        )
+        try:
+            http_port = await stack.enter_async_context(serve_http(parts, options))
+            server = await _serve(parts, options)
+        except OSError as error:
+            ports = f"{options.host} ports {options.port} and {options.control_port}"
+            raise Misused(f"{ports}: cannot listen ({error.strerror})") from error
         stack.push_async_callback(server.stop, grace_s=_GRACE_S)
         yield Running(server.port, http_port, parts)
+
+
+async def _serve(parts: Parts, options: Options) -> Server:
+    return await serve(
+        parts.handle, host=options.host, port=options.port, transport=options.transport
+    )
 
 
 @asynccontextmanager

@@ -36,9 +36,9 @@ class Timeline:
         """Call the watcher whenever the clock is changed by hand."""
         self._watchers.append(watcher)
 
-    def freeze(self) -> None:
-        """Stop the clock where it is."""
-        self._frozen = self.now()
+    def freeze(self, at: float | None = None) -> None:
+        """Stop the clock where it is, or at the given time."""
+        self._frozen = self.now() if at is None else at
         self._tell()
 
     def run(self, *, speed: float = 1.0) -> None:

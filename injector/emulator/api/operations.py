@@ -1,6 +1,6 @@
 """Long-running operations: the results of batches, kept until they take too much room."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
@@ -20,11 +20,16 @@ class Pending:
     finish: Callable[[bool], bytes]
 
 
+def _ignore(*_: object) -> None:
+    """Keep it to oneself."""
+
+
 class Operations:
     """Operations by name, in the order in which they were started.
 
     `form` is always the serialized google.longrunning.Operation. A key makes a repeated
-    request find the operation that the first one started.
+    request find the operation that the first one started. `kept` and `dropped` are told of
+    finished operations that come and go.
     """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
@@ -35,6 +40,8 @@ class Operations:
         self._due: list[tuple[float, str]] = []
         self._names: dict[str, str] = {}
         self._keys: dict[str, str] = {}
+        self.kept: Callable[[str, str, bytes], None] = _ignore
+        self.dropped: Callable[[str], None] = _ignore
 
     def form(self, name: str) -> bytes | None:
         """Return the operation as it is now; None if there is none."""
@@ -85,18 +92,15 @@ class Operations:
         """Forget an operation; a running one is not stopped by that."""
         self._bytes -= len(self._forms.pop(name, b""))
         self._names.pop(self._keys.pop(name, ""), None)
+        self.dropped(name)
 
     def clear(self) -> None:
         """Forget every operation; running ones end without effect."""
-        for kept in (self._forms, self._pending, self._names, self._keys):
-            kept.clear()
+        for name in list(self._forms):
+            self.delete(name)
+        for known in (self._pending, self._names, self._keys):
+            known.clear()
         self._due.clear()
-        self._bytes = 0
-
-    def all_finished(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield name, key and form of every finished operation."""
-        for name, form in self._forms.items():
-            yield name, self._keys.get(name, ""), form
 
     def _remember(self, name: str, key: str) -> None:
         if key:
@@ -106,6 +110,7 @@ class Operations:
     def _keep(self, name: str, form: bytes) -> None:
         self._forms[name] = form
         self._bytes += len(form)
+        self.kept(name, self._keys.get(name, ""), form)
         while self._bytes > self._most_bytes and len(self._forms) > 1:
             self.delete(next(iter(self._forms)))
 

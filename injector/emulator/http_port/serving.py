@@ -15,12 +15,12 @@ _GRACE_S = 1.0
 @asynccontextmanager
 async def serve_http(parts: Parts, options: Options) -> AsyncIterator[int | None]:
     """Serve the HTTP port, if there is to be one, and yield its number."""
-    if options.http_port is None:
+    if options.control_port is None:
         yield None
         return
     runner = web.AppRunner(application(parts), access_log=None, shutdown_timeout=_GRACE_S)
     await runner.setup()
-    site = web.TCPSite(runner, options.host, options.http_port)
+    site = web.TCPSite(runner, options.host, options.control_port)
     await site.start()
     port = runner.addresses[0][1]
     if not options.issuer:

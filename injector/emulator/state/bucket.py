@@ -34,7 +34,7 @@ class Bucket:
         if tokens < _ONE:
             self._tokens = tokens
             return False
-        self._tokens = max(0.0, tokens - 1.0)
+        self._tokens = tokens - 1.0
         return True
 
     def next_at(self, *, now: float) -> float:
@@ -45,6 +45,6 @@ class Bucket:
         return now + missing / self._rate if self._rate > 0 else float("inf")
 
 
-_ONE = 1.0 - 1e-6
-"""A token that is there but for a rounding error is there: Unix seconds as floats are exact
-to 0.2 µs only, and a token waited for must not be missed for that."""
+_ONE = 1.0 - 3e-4
+"""A token that is there but for a rounding error is there: Unix seconds as floats are exact to
+0.24 µs only, and a token waited for must not be missed for that. The error is not given away."""

@@ -1,6 +1,6 @@
 """The names of a queue's tasks: those in use, and those not yet free again."""
 
-from collections import deque
+from heapq import heappop, heappush
 
 from injector.emulator.state.task import Task
 
@@ -15,7 +15,7 @@ class Names:
 
     def __init__(self) -> None:
         self._entries: dict[str, Task | float] = {}
-        self._reserved: deque[tuple[float, str]] = deque()
+        self._reserved: list[tuple[float, str]] = []
         self.live = 0
 
     def task(self, task_id: str) -> Task | None:
@@ -40,18 +40,18 @@ class Names:
 
     def free(self, task_id: str, *, until: float) -> None:
         """Take the id from its task, and reserve it until then."""
-        self._entries[task_id] = until
-        self._reserved.append((until, task_id))
+        self.reserve(task_id, until=until)
         self.live -= 1
 
-    def reserved(self, *, now: float) -> list[tuple[str, float]]:
-        """Return the ids that are reserved, and until when."""
-        return [(i, until) for until, i in self._reserved if until > now]
+    def reserve(self, task_id: str, *, until: float) -> None:
+        """Let no task have the id until then."""
+        self._entries[task_id] = until
+        heappush(self._reserved, (until, task_id))
 
     def forget(self, *, now: float) -> None:
-        """Drop reservations that are over, in the order in which they were made."""
+        """Drop the reservations that are over."""
         reserved = self._reserved
         while reserved and reserved[0][0] <= now:
-            until, task_id = reserved.popleft()
+            until, task_id = heappop(reserved)
             if self._entries.get(task_id) == until:
                 del self._entries[task_id]

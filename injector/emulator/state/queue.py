@@ -76,7 +76,11 @@ class Queue:
     def add(self, task: Task) -> None:
         """Take a task in; its id must be free."""
         task.seq = self._next_seq
-        self._next_seq += 1
+        self.put_back(task)
+
+    def put_back(self, task: Task) -> None:
+        """Take in a task that has its number already: one after those that are there."""
+        self._next_seq = task.seq + 1
         self.names.add(task)
         self.order.append(task)
         self.schedule(task, task.schedule_at)

@@ -1,0 +1,1 @@
+"""The state in a file, so that a restart keeps it."""
