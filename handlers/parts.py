@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 
 from injector.clock import Clock
 from injector.control.feed import Call, Feeder, Horizon
+from injector.control.rules import Thresholds
 from injector.control.tick import Ticker
 from injector.delivery.address import Address
 from injector.delivery.connection import Connection
@@ -63,6 +64,7 @@ class Parts:
             self.clock,
             lease_s=LEASE_FOR_BUDGETS * settings.handler_budget_s * settings.clock_speed,
             patience_s=PATIENCE_S * settings.clock_speed,
+            limits=Thresholds().on_clock(settings.clock_speed),
         )
 
 

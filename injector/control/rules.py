@@ -5,7 +5,7 @@ They stand in the order in which they are asked; the first verdict counts.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from injector.control.ramp_state import Observation, RampState
@@ -50,6 +50,13 @@ class Thresholds:
     assumed_fan_out_s: float = 2.0
     least_creates: int = 100
     longest_gap_s: float = 180.0
+
+    def on_clock(self, speed: float) -> "Thresholds":
+        """Return the thresholds for a clock that runs so many times as fast as this machine's.
+
+        What takes the machine a moment takes that many times as long by such a clock.
+        """
+        return replace(self, quiet_s=self.quiet_s * max(1.0, speed))
 
 
 @dataclass(frozen=True, slots=True)

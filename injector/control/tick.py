@@ -7,10 +7,10 @@ counts running time, and what is fed is counted by the curve.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from injector.clock import Clock
-from injector.control.decision import Decision, Observation, decide
+from injector.control.decision import Decision, Observation, Thresholds, decide
 from injector.control.feed import Feeder, Pace
 from injector.control.memory import Memory, Said, said
 from injector.control.ramp_state import evidence_from
@@ -64,6 +64,7 @@ class Ticker:
     clock: Clock
     lease_s: float = 90.0
     patience_s: float = 3.0
+    limits: Thresholds = field(default_factory=Thresholds)
 
     def tick(self, owner: str, *, time_left: Callable[[], float]) -> Sequence[GroupTick] | None:
         """Tick every group; None when another tick is under way."""
@@ -94,7 +95,7 @@ class Ticker:
 
     def _tick(self, group: Group, now: float, time_left: Callable[[], float]) -> GroupTick:
         look = self._look(group, now)
-        decision = decide(look.memory.ramp, look.seen, now, ramp=group.ramp)
+        decision = decide(look.memory.ramp, look.seen, now, ramp=group.ramp, limits=self.limits)
         if decision.apply:
             self._tell(look.queues, decision)
         words = said(decision, at=now)

@@ -339,6 +339,14 @@ def test_latency_too_short_to_matter_never_warns():
     assert at_due(due(5.0, baseline_s=0.002), quick).kind is Kind.RAISE
 
 
+def test_fast_clock_makes_this_machines_own_latency_longer_and_no_warning():
+    slow = seen(signals={"latency": Histogram.of([1.0] * 200)})
+    limits = Thresholds().on_clock(30.0)
+    decision = decide(due(5.0, baseline_s=0.3), slow, T0 + STEP, ramp=RAMP, limits=limits)
+    assert decision.kind is Kind.RAISE
+    assert Thresholds().on_clock(0.5) == Thresholds()
+
+
 # Idle, cold, paused
 
 
