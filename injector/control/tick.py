@@ -72,11 +72,17 @@ class Ticker:
         if not leases.acquire(LEASE, owner, now=now, ttl_s=self.lease_s):
             return None
         try:
-            ticks = [self._in_time(group, time_left) for group in self.groups.values()]
+            ticks = [self._in_time(group, time_left) for group in self._in_turn(now)]
             self.ledger.signals.forget(before=now - SIGNALS_KEPT_S)
         finally:
             leases.release(LEASE, owner)
         return ticks
+
+    def _in_turn(self, now: float) -> Sequence[Group]:
+        """Begin with another group each minute, so that a lack of time hits none for good."""
+        groups = list(self.groups.values())
+        first = int(now // MINUTE_S) % len(groups) if groups else 0
+        return groups[first:] + groups[:first]
 
     def _in_time(self, group: Group, time_left: Callable[[], float]) -> GroupTick:
         """Tick the group, and again when its step comes due in a moment."""

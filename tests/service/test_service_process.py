@@ -180,6 +180,16 @@ def test_a_chunk_that_takes_too_long_is_handed_back_when_the_process_ends(served
     assert len(served.tasks.tasks) == 100
 
 
+def test_a_handler_stops_itself_in_time_and_keeps_what_is_settled(served_with):
+    served = served_with(INJECTOR_HANDLER_BUDGET_S="1")
+    served.submit(100)
+    served.tasks.plan = lambda seen: Answer(delay_s=60) if seen.number % 2 else Answer()
+    answer = served.deliver(0)
+    assert answer.status_code == 503
+    assert "50 of 100 records" in answer.json()["detail"]
+    assert requests.get(f"{served.url}/jobs/welcome-1", timeout=20).json()["created"] == 50
+
+
 def test_a_chunk_that_can_be_finished_is_finished_when_the_process_ends(served_with):
     served = served_with()
     served.submit(100)

@@ -282,6 +282,19 @@ def test_one_groups_fault_keeps_no_other_group_from_its_tick(world):
     assert ticks["other"].fed > 0
 
 
+def test_a_lack_of_time_hits_another_group_each_minute(world):
+    world.groups = ("welcome", "other")
+    world.add("a")
+    world.add("b", group="other")
+    fed_first = []
+    for _ in range(2):
+        left = iter([45.0] + [0.0] * 100)
+        ticks = world.ticker().tick("me", time_left=lambda left=left: next(left))
+        fed_first += [tick.group for tick in ticks if tick.fed]
+        world.clock.time += 60
+    assert sorted(fed_first) == ["other", "welcome"]
+
+
 def test_faults_cut_the_rate_and_the_reason_is_recorded(world):
     world.add()
     world.run(7)
