@@ -3,8 +3,9 @@
 Receipts: worker processes merge receipts of chunks that were wholly created, each with the
 signals of its fan-out. The peer is the least that any durable receipt costs: the same rows
 inserted by the bare driver into a table of their own, one transaction each, at the same
-settings. Answers: the status of a job and a tick's questions (the group's jobs, whether one is
-finished, which of the last 30,000 chunks are overdue: 10 are), medians of 30. The peer is what
+settings. Answers: the status of a job, and a tick's share of the ledger (note 30,000 chunks as
+fed, list the group's jobs, see whether one is finished and which of those chunks are overdue:
+10 are), medians of 30. The peer is what
 one would ask first: count(*) of the job's receipts. A ratio is ours to the peer's in this run.
 """
 
@@ -180,7 +181,7 @@ def measure_answers(name: str, url: str, size: int) -> None:
     with closing(open_ledger(url)) as ledger:
         fill(ledger, size)
         status = median(lambda: (ledger.jobs.get("job"), ledger.jobs.totals("job")))
-        tick = median(lambda: ask_like_a_tick(ledger, size))
+        tick = median(lambda: ask_like_a_tick(ledger, size), before=lambda: unfeed(ledger, size))
         count = text("SELECT count(*) FROM receipts WHERE job = (SELECT max(key) FROM jobs)")
         counted = median(lambda: ledger.database.read(lambda c: c.scalar(count)), times=5)
         delete(ledger, "job")
@@ -208,13 +209,17 @@ def fill(ledger: Ledger, size: int) -> None:
     ledger.database.read(lambda c: c.execute(text("ANALYZE")))
 
 
+def unfeed(ledger: Ledger, size: int) -> None:
+    """Make it as if the last chunks had not been fed."""
+    clear, back = text("DELETE FROM feeds"), text("UPDATE jobs SET cursor = :first")
+    first = {"first": max(0, size - DUE)}
+    ledger.database.write(lambda c: (c.execute(clear), c.execute(back, first)))
+
+
 def ask_like_a_tick(ledger: Ledger, size: int) -> None:
-    """Ask what a tick asks, as if the last chunks had just been fed."""
-    renew = text("DELETE FROM feeds")
-    back = text("UPDATE jobs SET cursor = :first")
-    first = max(0, size - DUE)
-    ledger.database.write(lambda c: (c.execute(renew), c.execute(back, {"first": first})))
-    ledger.jobs.advance("job", Chunks(first, size, 0), scheduled_until=2.0, now=1.0)
+    """Note the last chunks as fed, and ask what a tick asks."""
+    fed = Chunks(max(0, size - DUE), size, 0)
+    ledger.jobs.advance("job", fed, scheduled_until=2.0, now=1.0)
     ledger.jobs.active("mail")
     ledger.jobs.finish("job", now=2.0)
     lost = ledger.jobs.overdue("job", before=3.0, limit=1000)
@@ -227,10 +232,16 @@ def delete(ledger: Ledger, job: str) -> None:
     ledger.jobs.delete(job, now=3.0)
 
 
-def median(question: Callable[[], object], *, times: int = 30) -> float:
+def median(
+    question: Callable[[], object],
+    *,
+    times: int = 30,
+    before: Callable[[], object] = lambda: None,
+) -> float:
     """Return the median time that the question takes, in milliseconds."""
     took = []
     for _ in range(times):
+        before()
         began = time.perf_counter()
         question()
         took.append(1000 * (time.perf_counter() - began))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sqlalchemy import URL, Connection
-from sqlalchemy.exc import SQLAlchemyError
 from tenacity import (
     Retrying,
     retry_if_exception_type,
@@ -15,7 +14,7 @@ from tenacity import (
 
 from injector.errors import Retryable
 from injector.ledger.engines import Engines, make_engines
-from injector.ledger.faults import verdict
+from injector.ledger.faults import told_as_ours
 from injector.ledger.schema import prepare
 
 T = TypeVar("T")
@@ -76,21 +75,14 @@ class Database:
         return attempts(lambda: run(work))
 
     def _read(self, work: Callable[[Connection], T]) -> T:
-        try:
-            with self._here().reading.connect() as connection:
-                return work(connection)
-        except SQLAlchemyError as error:
-            raise verdict(error, self.url) from error
+        with told_as_ours(self.url), self._here().reading.connect() as connection:
+            return work(connection)
 
     def _write(self, work: Callable[[Connection], T]) -> T:
         """Run it between begin and commit."""
-        try:
-            engines = self._here()
-            with engines.writing.begin() as connection:
-                engines.begin(connection)
-                return work(connection)
-        except SQLAlchemyError as error:
-            raise verdict(error, self.url) from error
+        with told_as_ours(self.url), self._here().writing.begin() as connection:
+            self._here().begin(connection)
+            return work(connection)
 
     def _here(self) -> Engines:
         """Return this process's engines; of threads that make them at once, the first's stay."""

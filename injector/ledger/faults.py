@@ -1,6 +1,8 @@
 """What a database's error means for who called."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
@@ -28,16 +30,27 @@ _POSTGRES_REMEDIES = {
 }
 
 
-def verdict(error: SQLAlchemyError, url: URL) -> InjectorError | SQLAlchemyError:
-    """Return the product's error for it, or itself when it is a fault of this program."""
+@contextmanager
+def told_as_ours(url: URL) -> Iterator[None]:
+    """Turn what the database raises into the product's errors, but not this program's faults."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        ours = _verdict(error, url)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def _verdict(error: SQLAlchemyError, url: URL) -> InjectorError | None:
     name = f"the ledger {url.render_as_string(hide_password=True)}"
     if isinstance(error, PoolTimeoutError):
         return Retryable(f"{name} has all its connections in use", retry_after_s=1.0)
     if not isinstance(error, DBAPIError):
-        return error
+        return None
     if isinstance(error.orig, sqlite3.Error):
-        return _sqlite_verdict(error.orig, name) or error
-    return _postgres_verdict(error, name) or error
+        return _sqlite_verdict(error.orig, name)
+    return _postgres_verdict(error, name)
 
 
 def _sqlite_verdict(error: sqlite3.Error, name: str) -> InjectorError | None:

@@ -65,7 +65,7 @@ def survey(connection: Connection, job_id: str, *, before: float, limit: int) ->
         front = missing[0][0] if missing else past
         if front > feed.first:
             found.fronts.append({"feed": feed.id, "was": feed.first, "front": front})
-        lost = [Chunks(first, past, feed.generation + 1, feed.id) for first, past in missing]
+        lost = [Chunks(first, end, feed.generation + 1, feed.id) for first, end in missing]
         found.lost.extend(lost)
         limit -= sum(chunks.past - chunks.first for chunks in lost)
         scan -= past - feed.first

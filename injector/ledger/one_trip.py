@@ -1,7 +1,9 @@
 """A chunk's first receipt, kept by PostgreSQL in one round trip.
 
 It is what `receipts` does in seven: each trip costs more than the work, and rows that others
-wait for are locked meanwhile. What it cannot do, it leaves undone and says so.
+wait for are locked meanwhile. What it cannot do, it leaves undone and says so. Signals come
+before counters here as there (by themselves the parts of one statement have no order), so
+that the two ways never wait for each other in a circle.
 """
 
 from collections.abc import Mapping
@@ -22,13 +24,6 @@ WITH found AS (
   SELECT key, :chunk, :records, :settled, CAST(:masks AS bytea) FROM found
   ON CONFLICT DO NOTHING
   RETURNING job
-), added AS (
-  INSERT INTO counters AS c (job, shard, chunks, created, existed, rejected)
-  SELECT job, :shard, CAST(:settled AS int), :created, :existed, 0 FROM kept
-  ON CONFLICT (job, shard) DO UPDATE SET
-    chunks = c.chunks + excluded.chunks,
-    created = c.created + excluded.created,
-    existed = c.existed + excluded.existed
 ), seen AS (
   INSERT INTO signals AS s (queue_group, minute, shard, counts_json)
   SELECT queue_group, :minute, :part, :counts FROM found, kept WHERE :counts <> '{}'
@@ -40,6 +35,15 @@ WITH found AS (
       ) AS both_rows GROUP BY key
     ) AS sums
   )
+  RETURNING shard
+), added AS (
+  INSERT INTO counters AS c (job, shard, chunks, created, existed, rejected)
+  SELECT job, :shard, CAST(:settled AS int), :created, :existed, 0 FROM kept
+  WHERE (SELECT count(*) FROM seen) >= 0
+  ON CONFLICT (job, shard) DO UPDATE SET
+    chunks = c.chunks + excluded.chunks,
+    created = c.created + excluded.created,
+    existed = c.existed + excluded.existed
 )
 SELECT count(*) FROM kept
 """)

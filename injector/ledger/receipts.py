@@ -109,12 +109,12 @@ def _merge(
     job = find(connection, receipt.job)
     _check_place(receipt, job)
     kept, whole = _keep(connection, job.key, receipt)
-    if whole != kept:
-        _add_to_totals(connection, job.key, kept, whole)
-        _list_rejects(connection, job.key, whole)
     if counts:
         shard = shard_of(receipt.chunk, SIGNAL_SHARDS)
         add_counts(connection, job.group, shard, counts, now=now)
+    if whole != kept:
+        _list_rejects(connection, job.key, whole)
+        _add_to_totals(connection, job.key, kept, whole)
     return whole
 
 

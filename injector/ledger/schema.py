@@ -1,13 +1,13 @@
 """Bring a database to the present tables, or say that it is not there yet."""
 
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, inspect, text
-from sqlalchemy.exc import SQLAlchemyError
 
 from injector.errors import Misused
 from injector.ledger.engines import Engines, in_memory, make_engines, parse_url
-from injector.ledger.faults import verdict
+from injector.ledger.faults import told_as_ours
 from injector.ledger.tables import REVISION
 
 LOCK = 500_50_5
@@ -18,13 +18,9 @@ def upgrade(url: str) -> None:
     """Lead the database from whatever released schema it has, or none, to the present one."""
     parsed = parse_url(url)
     engines = make_engines(parsed, wait_s=10.0, connections=1)
-    try:
+    with closing(engines), told_as_ours(parsed):
         _make_folder(parsed)
         migrate(engines)
-    except SQLAlchemyError as error:
-        raise verdict(error, parsed) from error
-    finally:
-        engines.close()
 
 
 def prepare(engines: Engines) -> None:
