@@ -28,7 +28,7 @@ from injector.local.programs import Program, Programs
 HERE = Path(__file__).parent
 AIRPORTS = Path(airportsdata.__file__).with_name("airports.csv")
 MANIFEST = "airports.yaml"
-SPEED = 25.0
+SPEED = 30.0
 QUIET_S = 30.0
 
 console = Console(highlight=False, soft_wrap=True)
