@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from injector.cli.output import count, moment, rate, span
+from injector.cli.output import count, creates, moment, span
 
 ENDED = ("finished", "cancelled", "failed")
 
@@ -25,7 +25,7 @@ def describe(job: Mapping[str, object]) -> dict[str, str]:
         "existed": count(job["existed"]),
         "rejected": count(job["rejected"]),
         "open": count(open_records(job)),
-        "rate now": f"{rate(job.get('rate_now'))} of {rate(job.get('rate_allowed'))} creates/s",
+        "rate now": pace(job),
         "time left": span(job.get("eta_s")),
         "started": moment(job.get("started_at")),
         "finished": moment(job.get("finished_at")),
@@ -45,12 +45,18 @@ def settled_records(job: Mapping[str, object]) -> int:
     return sum(number(job, key) for key in ("created", "existed", "rejected"))
 
 
+def pace(job: Mapping[str, object]) -> str:
+    """Write the rate now, and the rate that the ramp allows."""
+    return f"{creates(job.get('rate_now'))} of {creates(job.get('rate_allowed'))} creates/s"
+
+
 def unsafe_ramp(job: Mapping[str, object]) -> str:
-    """Name a ramp that is steeper than 500/50/5; empty when it is not."""
+    """Name what makes the ramp steeper than 500/50/5; empty when nothing does."""
     ramp = job.get("ramp")
-    if isinstance(ramp, Mapping) and ramp.get("unsafe"):
-        return f"the ramp of group {job['group']} is marked unsafe: steeper than 500/50/5"
-    return ""
+    dangers = ramp.get("dangers") if isinstance(ramp, Mapping) else None
+    if not dangers or not isinstance(dangers, list):
+        return ""
+    return f"the ramp of group {job['group']} is unsafe: {' and '.join(map(str, dangers))}"
 
 
 def number(job: Mapping[str, object], key: str) -> int:

@@ -66,6 +66,11 @@ def rate(number: object) -> str:
     return f"{number:,.0f}" if number >= 1000 else f"{number:g}"
 
 
+def creates(number: object) -> str:
+    """Write a create rate, to a tenth."""
+    return rate(round(number, 1) if isinstance(number, float) else number)
+
+
 def span(seconds: object) -> str:
     """Write a length of time, to two units."""
     if not isinstance(seconds, int | float):

@@ -12,11 +12,11 @@ from injector.cli.options import job_argument, json_option, service_at, service_
 from injector.cli.output import (
     console,
     count,
+    creates,
     print_json,
     print_lines,
     print_pairs,
     print_table,
-    rate,
     span,
 )
 
@@ -81,7 +81,7 @@ def _speed(job: Mapping[str, object]) -> dict[str, str]:
     seconds = max(finished - started, 0.001)
     return {
         "took": span(seconds),
-        "mean rate": f"{rate(number(job, 'created') / seconds)} creates/s",
+        "mean rate": f"{creates(number(job, 'created') / seconds)} creates/s",
     }
 
 

@@ -7,9 +7,17 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from injector.cli.client import Json, Service
-from injector.cli.job_view import ENDED, describe, exit_code, number, settled_records, unsafe_ramp
+from injector.cli.job_view import (
+    ENDED,
+    describe,
+    exit_code,
+    number,
+    pace,
+    settled_records,
+    unsafe_ramp,
+)
 from injector.cli.options import job_argument, json_option, service_at, service_option
-from injector.cli.output import console, count, print_lines, print_pairs, rate, span
+from injector.cli.output import console, count, print_lines, print_pairs, span
 
 POLL_S = 1.0
 
@@ -54,24 +62,24 @@ def _shower(screen: Console, bars: Progress, job: str) -> Callable[[Json], None]
     if not screen.is_terminal:
         return _line_shower(screen)
     created = bars.add_task(f"{job} records", total=None, note="")
-    pace = bars.add_task("rate of allowed", total=None, note="")
+    speed = bars.add_task("rate of allowed", total=None, note="")
 
     def show(found: Json) -> None:
-        _show_bars(bars, created, pace, found)
+        _show_bars(bars, created, speed, found)
 
     return show
 
 
-def _show_bars(bars: Progress, records: TaskID, pace: TaskID, job: Mapping[str, object]) -> None:
+def _show_bars(bars: Progress, records: TaskID, speed: TaskID, job: Mapping[str, object]) -> None:
     total, settled = number(job, "records"), settled_records(job)
     note = f"{count(settled)}/{count(total)}  {job['state']}  {span(job.get('eta_s'))} left"
     bars.update(records, total=total, completed=settled, note=f"{note} {unsafe_ramp(job)}")
     now, allowed = job.get("rate_now"), job.get("rate_allowed")
     bars.update(
-        pace,
+        speed,
         total=allowed if isinstance(allowed, int | float) and allowed else None,
         completed=now if isinstance(now, int | float) else 0,
-        note=f"{rate(now)} of {rate(allowed)} creates/s",
+        note=pace(job),
     )
 
 
@@ -82,8 +90,7 @@ def _line_shower(screen: Console) -> Callable[[Json], None]:
         nonlocal last
         line = (
             f"{job['id']} {job['state']} {settled_records(job)}/{job['records']} records, "
-            f"{rate(job.get('rate_now'))} of {rate(job.get('rate_allowed'))} creates/s, "
-            f"{count(job['rejected'])} rejected"
+            f"{pace(job)}, {count(job['rejected'])} rejected"
         )
         if line != last:
             screen.print(line, markup=False)

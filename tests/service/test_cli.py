@@ -42,12 +42,12 @@ JOB = {
     "rejected": 5,
     "settled": 615,
     "fed": 8,
-    "rate_now": 480.0,
+    "rate_now": 480.0123,
     "rate_allowed": 500.0,
     "eta_s": 75.0,
     "started_at": 1_800_000_000.0,
     "finished_at": None,
-    "ramp": {"unsafe": False},
+    "ramp": {"dangers": []},
 }
 FINISHED = {**JOB, "state": "finished", "created": 985, "finished_at": 1_800_000_060.0}
 
@@ -324,9 +324,9 @@ def test_status_as_json_is_what_the_service_says(web, capsys):
 
 
 def test_status_names_an_unsafe_ramp(web, capsys):
-    web.get(f"{URL}/jobs/welcome", json={**JOB, "ramp": {"unsafe": True}})
+    web.get(f"{URL}/jobs/welcome", json={**JOB, "ramp": {"dangers": ["growth 2 each 60 s"]}})
     run(["status", "welcome"])
-    assert "marked unsafe: steeper than 500/50/5" in capsys.readouterr().out
+    assert "the ramp of group welcome is unsafe: growth 2 each 60 s" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
