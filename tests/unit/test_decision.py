@@ -144,7 +144,7 @@ pauses = st.lists(st.floats(0, 2000), min_size=5, max_size=60)
 demands = st.floats(0, 600)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(pauses, st.lists(demands, min_size=60, max_size=60), st.booleans())
 def test_no_rate_is_over_half_as_much_again_as_was_reached_in_the_five_minutes_before(
     gaps, wanted, eager
@@ -161,7 +161,7 @@ def test_no_rate_is_over_half_as_much_again_as_was_reached_in_the_five_minutes_b
             assert decision.rate <= before.rate
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(pauses, st.lists(st.sampled_from([0.0, -3600.0, 3600.0]), min_size=60, max_size=60))
 def test_never_two_steps_within_five_minutes_of_real_time_whatever_the_clock_says(gaps, jumps):
     world = World()

@@ -95,7 +95,7 @@ def _end(script: list[Answer], sends: list[float], total: float) -> tuple[float,
     return min(final, key=lambda end: end[0])
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(answers, st.integers(0, 12), st.sampled_from([0.1, 0.25, 1.0, 3.0]))
 def test_rule_does_what_a_plain_restatement_does(script, tokens, delay):
     done = run(hedging(tokens=tokens, delay=delay), script)

@@ -51,7 +51,7 @@ def row_at(simulation: Simulation, minute: float):
     return next(row for row in simulation.rows if row.t_s >= minute * MINUTE)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.integers(1, 2_000_000_000),
     st.floats(0.5, 5),
@@ -80,7 +80,7 @@ def test_billion_tasks_are_a_few_hundred_rows():
     assert len(simulate(Scenario(10**9, queues=200)).rows) == 382
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scenarios)
 def test_no_rate_is_over_half_as_much_again_as_was_reached_in_the_five_minutes_before(scenario):
     rows = simulate(scenario).rows
@@ -92,7 +92,7 @@ def test_no_rate_is_over_half_as_much_again_as_was_reached_in_the_five_minutes_b
             assert sum(each.decision == "raise" for each in window) == 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scenarios)
 def test_every_record_is_created_once_and_done_once(scenario):
     simulation = simulate(scenario)

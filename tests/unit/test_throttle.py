@@ -196,7 +196,7 @@ def test_retries_stop_at_half_of_the_tokens_and_come_back_with_answers():
     assert tokens.allowed
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.booleans()), st.integers(1, 1000), st.floats(0.001, 10))
 def test_tokens_stay_between_none_and_all(answers, most, ratio):
     tokens = RetryTokens(max_tokens=most, token_ratio=ratio)

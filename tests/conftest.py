@@ -1,0 +1,6 @@
+"""What holds for all tests."""
+
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+settings.load_profile("untimed")
