@@ -6,12 +6,22 @@ same from a person's file and from the ledger.
 
 import math
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from injector.manifest.nodes import Plain
 
@@ -107,7 +117,27 @@ def instant(text: str) -> datetime:
         raise ValueError(f"{text!r} is not a time: {error}") from error
 
 
-def within(low: float, high: float, *, unit: str = "", why: str = "") -> AfterValidator:
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """A check of a value, with what an editor may know of it beforehand, in JSON Schema."""
+
+    check: Callable[[str], str] | Callable[[float], float]
+    hints: Mapping[str, object]
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Check after the type has been."""
+        return no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Add the hints to the type's own schema."""
+        return {**handler(schema), **self.hints}
+
+
+def within(low: float, high: float, *, unit: str = "", why: str = "") -> Checked:
     """Accept numbers from `low` to `high`; the complaint gives the range and the reason."""
 
     def check(number: float) -> float:
@@ -116,10 +146,10 @@ def within(low: float, high: float, *, unit: str = "", why: str = "") -> AfterVa
         reason = f"; {why}" if why else ""
         raise wrong(f"{number:g}{unit} is outside {low:g}{unit} to {high:g}{unit}{reason}")
 
-    return AfterValidator(check)
+    return Checked(check, {"minimum": low, "maximum": high})
 
 
-def choice(*words: str) -> AfterValidator:
+def choice(*words: str) -> Checked:
     """Accept one of the words; the complaint names the nearest, or all of them."""
 
     def check(text: str) -> str:
@@ -130,10 +160,10 @@ def choice(*words: str) -> AfterValidator:
         remedy = f"did you mean {named[0]}?" if named else f"write one of {', '.join(words)}"
         raise wrong(f"{text!r} is not known here; {remedy}")
 
-    return AfterValidator(check)
+    return Checked(check, {"enum": list(words)})
 
 
-def matching(pattern: str, remedy: str) -> AfterValidator:
+def matching(pattern: str, remedy: str) -> Checked:
     """Accept texts of the pattern; the complaint says what would do."""
     form = re.compile(pattern)
 
@@ -142,7 +172,7 @@ def matching(pattern: str, remedy: str) -> AfterValidator:
             raise wrong(f"{text!r} will not do; {remedy}")
         return text
 
-    return AfterValidator(check)
+    return Checked(check, {"pattern": f"^({pattern})$"})
 
 
 def wrong(message: str) -> PydanticCustomError:

@@ -68,7 +68,7 @@ def _limit(value: object) -> object:
 class Strict(BaseModel):
     """A mapping that knows its keys and never changes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class ByField(Strict):
@@ -115,11 +115,17 @@ class Http(Strict):
     """
 
     url: Annotated[Text, AfterValidator(url_template)]
+    """The URL, an RFC 6570 template over the record's fields."""
     method: Annotated[Text, choice(*METHODS)] = "POST"
+    """The HTTP method."""
     headers: dict[Header, HeaderValue] = {}
+    """Headers; `{name}` in them is the field's text."""
     body: Body | None = None
+    """`record`, `none`, a text, or JSON in which `{name}` stands for a field."""
     oidc: Oidc | None = None
+    """An OIDC token, for one's own services."""
     oauth: OAuth | None = None
+    """An OAuth token, for Google's APIs."""
 
     @model_validator(mode="after")
     def _agree(self) -> "Http":
@@ -152,15 +158,18 @@ class Task(Strict):
     """
 
     http: Http
+    """The request that the task makes."""
     dispatch_deadline: (
         Annotated[Seconds, within(15, 1800, unit=" s", why="Cloud Tasks allows 15s to 30m")] | None
     ) = None
+    """How long the target may take; 10 min by default."""
     schedule: Annotated[
         Annotated[Text, choice("now"), Tag("<text>")]
         | Annotated[At, Tag("<at>")]
         | Annotated[ByField, Tag("<field>")],
         Discriminator(_schedule_shape),
     ] = "now"
+    """`now`, `{at: TIME}` to spread from there on the ramp, or `{field: NAME}`."""
 
 
 class Manifest(Strict):
@@ -170,32 +179,45 @@ class Manifest(Strict):
         Text,
         matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", "use 1 to 100 letters, digits, - and _"),
     ]
+    """The job's id; it may run once under it."""
     group: Text
+    """The configured queue group that the tasks go to."""
     records: Text
+    """A path, a glob, a URL, or `-` for standard input."""
     format: Annotated[Text, choice(*FORMATS)] | None = None
+    """The records' format, if the name does not tell it."""
     encoding: Annotated[Text, AfterValidator(_codec)] = "utf-8"
+    """The records' encoding."""
     types: dict[str, Annotated[Text, choice(*COLUMN_TYPES)]] = {}
+    """Types of the CSV columns that are not text."""
     identity: Annotated[
         Annotated[Text, choice("index", "content"), Tag("<text>")]
         | Annotated[ByField, Tag("<mapping>")],
         Discriminator(_shape),
     ] = "index"
+    """What names a record's task: its place, its content, or a field."""
     task: Task
+    """What each record becomes."""
     stop_when_rejected: Annotated[
         str,
         BeforeValidator(_limit),
         matching(r"(100|[1-9]?\d)(\.\d+)?%|\d{1,12}", "write a share such as 1%, or a count"),
         WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\d+(\.\d+)?%$"}),
     ] = "1%"
+    """The share or count of rejects above which the job pauses itself."""
     create_timeout: Annotated[
         Seconds,
         within(
             0.1, 30, unit=" s", why="Cloud Tasks refuses a call deadline over 30 s in the future"
         ),
     ] = 20.0
+    """How long one create may take."""
     create_mode: Annotated[Text, choice("single", "batch")] = "single"
+    """One call for each task, or batches that keep a chunk in one queue."""
     weight: Annotated[Number, within(0.01, 1000)] = 1.0
+    """The job's share among jobs of its priority in the group."""
     priority: Annotated[Count, within(-100, 100)] = 0
+    """Jobs of a higher priority go first."""
 
     def rejects_allowed(self, records: int) -> int:
         """Return how many of so many records may be rejected before the job pauses itself."""

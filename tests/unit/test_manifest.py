@@ -496,6 +496,17 @@ def test_json_schema_describes_every_key_and_is_json():
     assert set(schema["properties"]) == set(Manifest.model_fields)
     assert schema["required"] == ["job", "group", "records", "task"]
     assert schema["additionalProperties"] is False
+    kinds = [schema, schema["$defs"]["Task"], schema["$defs"]["Http"]]
+    assert all("description" in field for kind in kinds for field in kind["properties"].values())
+
+
+def test_json_schema_lets_an_editor_offer_words_and_check_ranges():
+    schema = manifest_schema()
+    http = schema["$defs"]["Http"]["properties"]
+    assert http["method"]["enum"][:2] == ["POST", "PUT"]
+    assert schema["properties"]["create_timeout"]["maximum"] == 30
+    assert re.fullmatch(schema["properties"]["job"]["pattern"], "welcome-2026-11")
+    assert not re.fullmatch(schema["properties"]["job"]["pattern"], "a b")
 
 
 def test_manifest_never_changes():
