@@ -14,7 +14,7 @@ from injector.staging.files import File, read_blocks, speaking_of
 from injector.staging.item import Item
 from injector.staging.jsonl import read_jsonl
 from injector.staging.source import Source
-from injector.staging.text import decode
+from injector.staging.text import decode, to_utf8
 
 _PACKINGS = {".gz", ".gzip", ".zst", ".zstd"}
 _SUFFIXES: dict[str, str] = {
@@ -84,15 +84,16 @@ def read_records(
         raise Misused(
             f"{name}: is one JSON array; write each object on a line of its own (jq -c .[])"
         )
-    texts = decode(blocks, encoding=source.encoding, name=name)
     limit = limits.max_line_bytes
     if kind == "csv":
+        texts = decode(blocks, encoding=source.encoding, name=name)
         yield from read_csv(
             texts, Columns(needed, source.types), limit=limit, name=name, file=number
         )
         return
     start = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
-    yield from read_jsonl(map(str.encode, texts), limit=limit, file=number, offset=start)
+    utf8 = to_utf8(blocks, encoding=source.encoding, name=name)
+    yield from read_jsonl(utf8, limit=limit, file=number, offset=start)
 
 
 def _parquet(

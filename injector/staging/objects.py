@@ -3,11 +3,19 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import orjson
 
 _NOT_JSON = re.compile(r"-?(NaN|Infinity)\b")
+_MARK = "2f1c97b0d3e84a56"
+_BETWEEN = b',"%b",' % _MARK.encode()
 _NAMES = {list: "an array", str: "text", bool: "true or false", type(None): "null"}
+
+
+def faults_of(raws: Sequence[bytes]) -> list[str | None]:
+    """Return what `fault_of` says of each, at a third less cost where all are good."""
+    return [None] * len(raws) if _are_good(raws) else [fault_of(raw) for raw in raws]
 
 
 def fault_of(raw: bytes) -> str | None:
@@ -29,6 +37,25 @@ def fault_of(raw: bytes) -> str | None:
     if written != raw and _may_repeat(raw, written):
         return _repeated_key(raw)
     return None
+
+
+def _are_good(raws: Sequence[bytes]) -> bool:
+    """Check many records as one array; if in doubt, they are not good.
+
+    A mark stands between them. So a line that is no whole value cannot be made one by its
+    neighbours: that would take a mark away.
+    """
+    joined = b"[%b]" % _BETWEEN.join(raws)
+    try:
+        values = orjson.loads(joined)
+        written = orjson.dumps(values)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        return False
+    return (
+        values[1::2] == [_MARK] * (len(raws) - 1)
+        and list(map(type, values[::2])) == [dict] * len(raws)
+        and not _may_repeat(joined, written)
+    )
 
 
 def value_fault(raw: bytes) -> str | None:

@@ -8,6 +8,7 @@ from itertools import chain
 from injector.errors import Misused
 from injector.staging.compression import peek
 
+Piece = tuple[str, bytes]
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -22,14 +23,36 @@ def decode(blocks: Iterator[bytes], *, encoding: str | None, name: str) -> Itera
 
     Raises Misused with the line and the byte offset of the first byte that does not fit.
     """
-    codec = _codec(encoding or "utf-8", name=name)
+    _, pieces = _opened(blocks, encoding or "utf-8", name=name)
+    return _texts(pieces)
+
+
+def to_utf8(blocks: Iterator[bytes], *, encoding: str | None, name: str) -> Iterator[bytes]:
+    """Give the text as UTF-8, and the bytes as they are if that is what they were.
+
+    Without a byte order mark; raises what `decode` raises.
+    """
+    codec, pieces = _opened(blocks, encoding or "utf-8", name=name)
+    return _originals(pieces) if codec == "utf-8" else map(str.encode, _texts(pieces))
+
+
+def _opened(blocks: Iterator[bytes], encoding: str, *, name: str) -> tuple[str, Iterator[Piece]]:
+    codec = _codec(encoding, name=name)
     head, blocks = peek(blocks, 64)
     _check_start(head, codec, name=name)
-    texts = filter(None, _decoded(blocks, codec, name=name))
-    for text in texts:
-        yield text.removeprefix("\ufeff")
-        break
+    return codec, _decoded(blocks, codec, name=name)
+
+
+def _texts(pieces: Iterator[Piece]) -> Iterator[str]:
+    texts = (text for text, _ in pieces if text)
+    yield next(texts, "").removeprefix("\ufeff")
     yield from texts
+
+
+def _originals(pieces: Iterator[Piece]) -> Iterator[bytes]:
+    blocks = (block for _, block in pieces)
+    yield next(blocks, b"").removeprefix(codecs.BOM_UTF8)
+    yield from blocks
 
 
 def _codec(encoding: str, *, name: str) -> str:
@@ -61,7 +84,7 @@ def _unmarked_utf16(head: bytes) -> str | None:
     return "utf-16-le" if even else "utf-16-be"
 
 
-def _decoded(blocks: Iterator[bytes], codec: str, *, name: str) -> Iterator[str]:
+def _decoded(blocks: Iterator[bytes], codec: str, *, name: str) -> Iterator[Piece]:
     decoder = codecs.getincrementaldecoder(codec)()
     lines, read = LineCount(), 0
     for block in chain(blocks, [b""]):
@@ -73,7 +96,7 @@ def _decoded(blocks: Iterator[bytes], codec: str, *, name: str) -> Iterator[str]
         except UnicodeError as error:
             raise Misused(f"{name} line 1: {error}; say `encoding: utf-16-le` or -be") from error
         lines.add(text)
-        yield text
+        yield text, block
 
 
 def _misfit(error: UnicodeDecodeError, lines: "LineCount", *, read: int, codec: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.staging.objects import fault_of
+from injector.staging.objects import fault_of, faults_of
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,39 @@ def test_a_repeated_key_is_found_however_it_is_spaced_and_nested(pairs, colon):
     fault = fault_of(written(pairs, colon).encode())
 
     assert bool(fault and fault.endswith("twice")) == repeats(pairs)
+
+
+GOOD = b'{"a":1}'
+MARK = b'"2f1c97b0d3e84a56"'
+
+
+@pytest.mark.parametrize(
+    "raws",
+    [
+        [GOOD] * 5,
+        [GOOD],
+        [],
+        [GOOD, b"[]", GOOD],
+        [GOOD, b"", GOOD],
+        [b'{"a":1', b'"b":2}', b'{"c":1},{"d":2}'],
+        [b'{"a":[1', b"2]}", GOOD + b"," + GOOD],
+        [b'{"a":"x', b'y"}', GOOD + b"," + MARK + b"," + GOOD],
+        [GOOD + b"],[" + GOOD, GOOD],
+        [GOOD, b'{"a":1,"a":2}', GOOD],
+        [b'{"a":"\\u003a"}', b'{"a":1,"a":2}', b'{"b":":"}'],
+        [GOOD, b'{"a":%b%b}' % (b"[" * 253, b"]" * 253), GOOD],
+        [MARK, GOOD, MARK],
+    ],
+)
+def test_records_checked_together_are_judged_as_each_one_alone(raws):
+    assert faults_of(raws) == [fault_of(raw) for raw in raws]
+
+
+pieces = st.sampled_from(
+    [b"{", b"}", b"[", b"]", b",", b'"a":1', b'"a"', b":", b"1", GOOD, GOOD, GOOD, b"\\u003a"]
+)
+
+
+@given(st.lists(st.lists(pieces, min_size=1, max_size=4).map(b"".join), max_size=6))
+def test_no_lines_make_each_other_good(raws):
+    assert faults_of(raws) == [fault_of(raw) for raw in raws]

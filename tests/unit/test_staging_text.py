@@ -3,12 +3,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.errors import Misused
-from injector.staging.text import LineCount, decode
+from injector.staging.text import LineCount, decode, to_utf8
+
+
+def cut(content, size):
+    return (content[start : start + size] for start in range(0, len(content), size))
 
 
 def decoded(content, *, encoding=None, size=1000):
-    blocks = (content[start : start + size] for start in range(0, len(content), size))
-    return "".join(decode(blocks, encoding=encoding, name="r.csv"))
+    """Decode both ways, which must not differ."""
+    text = "".join(decode(cut(content, size), encoding=encoding, name="r.csv"))
+    encoded = to_utf8(cut(content, size), encoding=encoding, name="r.csv")
+    assert b"".join(encoded) == text.encode()
+    return text
 
 
 def fault(content, *, encoding=None, size=1000):
