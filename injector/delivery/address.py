@@ -35,7 +35,8 @@ class Address:
     With an `emulator_host` the channel is plain and carries no credentials. `streams` is how
     many calls the server lets run at once on one of the `channels`: more would wait inside
     gRPC, unseen and with their deadline running. `root_certificates` (PEM) are trusted in place
-    of the well-known ones where given.
+    of the well-known ones where given. Names are resolved by gRPC's own resolver; where that
+    fails and the system's works, GRPC_DNS_RESOLVER=native in the environment changes to it.
     """
 
     service: str = SERVICE

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 from typing import Literal
 
 from injector.clock import Clock, SystemClock
@@ -170,17 +171,17 @@ class CallingCreator:
         deadline = asyncio.get_running_loop().time() + budget_s
         results = [LATE] * len(creates)
 
-        async def work() -> None:
-            for places, part in parts:
+        async def work(first: Part) -> None:
+            for places, part in chain((first,), parts):
                 call = Call(part[0].queue, part, deadline, tally)
                 for place, result in zip(places, await sender.send(call), strict=True):
                     results[place] = result
 
         parts = self._split(creates)
-        width = min(len(creates), max(NARROWEST, self._connection.address.width))
+        width = max(NARROWEST, self._connection.address.width)
         try:
             async with asyncio.timeout_at(deadline + GRACE_S):
-                await asyncio.gather(*(work() for _ in range(width)))
+                await asyncio.gather(*(work(first) for first in islice(parts, width)))
         except (TimeoutError, asyncio.CancelledError) as stop:
             if isinstance(stop, asyncio.CancelledError) and not line.closed:
                 raise

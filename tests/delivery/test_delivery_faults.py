@@ -1,5 +1,6 @@
 """What the service's faults come to: each record ends once, and nothing is asked too often."""
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -9,10 +10,11 @@ import pytest
 
 from injector.delivery.creator import CallingCreator
 from injector.delivery.ports import Create, Outcome, Result
+from injector.emulator.transport import asyncio_server
 from injector.errors import Misused
 from injector.pacing.backoff import Backoff
 from injector.pacing.throttle import ThrottleSettings
-from tests.scripted_service import Answer, Seen, Service, proxied, serve
+from tests.scripted_service import Answer, Seen, Service, looping, proxied, serve
 
 Creating = Callable[..., CallingCreator]
 QUEUE = "projects/p/locations/l/queues/q"
@@ -170,6 +172,34 @@ def test_a_process_keeps_to_the_streams_that_a_connection_carries(
     assert service.most_running == 10
     assert set(service.sent().values()) == {1}
     assert len(service.peers) == 1
+
+
+@pytest.mark.parametrize("streams", [10, 100])
+def test_a_server_that_takes_ten_streams_gets_ten_and_every_create(
+    creating: Creating, stack: ExitStack, streams: int
+) -> None:
+    """Its limit holds even where ours is wider; then gRPC waits, and the deadline runs."""
+    running = [0, 0]
+
+    async def handle(*_: object) -> bytes:
+        running[0] += 1
+        running[1] = max(running)
+        await asyncio.sleep(0.01)
+        running[0] -= 1
+        return b""
+
+    loop = stack.enter_context(looping())
+    server = asyncio.run_coroutine_threadsafe(
+        asyncio_server.serve(handle, host="127.0.0.1", port=0, max_streams=10), loop
+    ).result()
+    creator = creating(address=f"127.0.0.1:{server.port}", streams=streams)
+    parts = [[create(100 * part + each) for each in range(100)] for part in range(10)]
+    with ThreadPoolExecutor(10) as pool:
+        results = list(pool.map(lambda part: creator.create_all(part, budget_s=60), parts))
+    creator.close()
+    asyncio.run_coroutine_threadsafe(server.stop(grace_s=0.1), loop).result()
+    assert {one.outcome for part in results for one in part} == {Outcome.CREATED}
+    assert running[1] == 10
 
 
 def test_the_wait_for_a_slot_is_counted_apart_from_the_call(

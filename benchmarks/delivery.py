@@ -1,0 +1,244 @@
+"""What a client spends on each create: the ways a newcomer would take, ours, and the limit.
+
+    python benchmarks/delivery.py [--rounds 3]
+
+Every way runs in a process of its own against the same server on this machine, which answers at
+once and spends 4 µs on a call. Counted is the client's CPU time, user and system, of all its
+threads, from the first create to the last answer; imports and connecting are not in it. What
+was imported is frozen out of the garbage collector's sight, for all alike, as in the service.
+Rounds take turns over all ways, and the best of each is shown, since whatever else runs here
+only ever adds. h2load (Debian's nghttp2-client) sends the same bytes from C++ and does nothing
+else.
+"""
+
+import argparse
+import asyncio
+import gc
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+from google.cloud import tasks_v2
+from google.cloud.tasks_v2.services.cloud_tasks.transports import (
+    CloudTasksGrpcAsyncIOTransport,
+    CloudTasksGrpcTransport,
+)
+from google.cloud.tasks_v2.types import BatchCreateTasksMetadata, BatchCreateTasksResponse, Task
+from google.longrunning.operations_pb2 import Operation
+
+from injector.delivery.address import Address
+from injector.delivery.connection import Connection
+from injector.delivery.creator import Delivery, Mode, make_creator
+from injector.delivery.ports import Create, Outcome, TaskTemplate, Token
+from injector.emulator.transport.serve import serve
+from injector.pacing.hedge import HedgingSettings
+from injector.wire import create_task_request
+
+CHUNK = 100
+CREATE_TASK = "/google.cloud.tasks.v2.CloudTasks/CreateTask"
+QUEUE = "projects/my-project/locations/europe-west1/queues/welcome-0001"
+BODY = b'{"user_id": 12345, "name": "A. Person", "email": "a.person@mail.example", "plan": 3}'
+TEMPLATE = TaskTemplate(
+    headers=(("Content-Type", "application/json"), ("X-Campaign", "welcome")),
+    token=Token("oidc", "s@my-project.iam.gserviceaccount.com", "https://worker.example"),
+    dispatch_deadline_s=600,
+)
+
+
+def create(number: int) -> Create:
+    """Return one of a job's creates."""
+    name = f"{number:032x}-{number}"
+    return Create(QUEUE, name, f"https://worker.example/users/{number}", BODY, (), None, TEMPLATE)
+
+
+def request(number: int) -> tasks_v2.CreateTaskRequest:
+    """Return the same create as a newcomer writes it."""
+    task = {
+        "name": f"{QUEUE}/tasks/{number:032x}-{number}",
+        "http_request": {
+            "url": f"https://worker.example/users/{number}",
+            "http_method": tasks_v2.HttpMethod.POST,
+            "headers": dict(TEMPLATE.headers),
+            "body": BODY,
+            "oidc_token": {
+                "service_account_email": "s@my-project.iam.gserviceaccount.com",
+                "audience": "https://worker.example",
+            },
+        },
+        "dispatch_deadline": {"seconds": 600},
+    }
+    return tasks_v2.CreateTaskRequest({"parent": QUEUE, "task": task})
+
+
+def loop(address: str, count: int) -> float:
+    """`CloudTasksClient.create_task`, one after the other."""
+    channel = grpc.insecure_channel(address)
+    client = tasks_v2.CloudTasksClient(transport=CloudTasksGrpcTransport(channel=channel))
+    client.create_task(request(0))
+    return cpu_of(lambda: [client.create_task(request(n)) for n in range(count)])
+
+
+def threads(address: str, count: int) -> float:
+    """Call the same from a pool of 32 threads."""
+    channel = grpc.insecure_channel(address)
+    client = tasks_v2.CloudTasksClient(transport=CloudTasksGrpcTransport(channel=channel))
+    client.create_task(request(0))
+    with ThreadPoolExecutor(32) as pool:
+        return cpu_of(
+            lambda: list(pool.map(lambda n: client.create_task(request(n)), range(count)))
+        )
+
+
+def asynchronous(address: str, count: int) -> float:
+    """`CloudTasksAsyncClient.create_task`, a hundred at a time."""
+
+    async def run() -> float:
+        channel = grpc.aio.insecure_channel(address)
+        transport = CloudTasksGrpcAsyncIOTransport(channel=channel)
+        client = tasks_v2.CloudTasksAsyncClient(transport=transport)
+        await client.create_task(request(0))
+        before = time.process_time()
+        for start in range(0, count, CHUNK):
+            numbers = range(start, start + CHUNK)
+            await asyncio.gather(*(client.create_task(request(number)) for number in numbers))
+        return time.process_time() - before
+
+    return asyncio.run(run())
+
+
+def ours(address: str, count: int, mode: Mode, hedging: HedgingSettings | None = None) -> float:
+    """Create chunk by chunk through all layers, as a fan-out does."""
+    connection = Connection(Address(emulator_host=address))
+    creator = make_creator(connection, Delivery(mode=mode, hedging=hedging))
+    chunks = [[create(start + n) for n in range(CHUNK)] for start in range(0, count, CHUNK)]
+    creator.create_all(chunks[0], budget_s=30)
+
+    def fan_out(chunk: list[Create]) -> bool:
+        results = creator.create_all(chunk, budget_s=30)
+        creator.drain_signals()
+        return all(result.outcome is Outcome.CREATED for result in results)
+
+    before = time.process_time()
+    assert all(fan_out(chunk) for chunk in chunks)
+    spent = time.process_time() - before
+    connection.close()
+    return spent
+
+
+def h2load(address: str, count: int) -> float:
+    """Send the same bytes with h2load, and count its own time."""
+    message = create_task_request(create(1))
+    with tempfile.NamedTemporaryFile() as body:
+        body.write(b"\0" + len(message).to_bytes(4, "big") + message)
+        body.flush()
+        command = [
+            *("h2load", f"--requests={count}", "--clients=1", "--max-concurrent-streams=100"),
+            *("--header=content-type: application/grpc", "--header=te: trailers"),
+            *(f"--data={body.name}", f"http://{address}{CREATE_TASK}"),
+        ]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert f"{count} succeeded" in done.stdout, done.stdout
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+WAYS: dict[str, tuple[Callable[[str, int], float], int]] = {
+    "CloudTasksClient, in a loop": (loop, 2_000),
+    "CloudTasksClient, 32 threads": (threads, 2_000),
+    "CloudTasksAsyncClient": (asynchronous, 3_000),
+    "injector, single creates": (lambda a, n: ours(a, n, "single"), 10_000),
+    "injector, single and hedged": (
+        lambda a, n: ours(a, n, "single", HedgingSettings()),
+        10_000,
+    ),
+    "injector, batches of 100": (lambda a, n: ours(a, n, "batch"), 100_000),
+    "h2load, bytes only": (h2load, 100_000),
+}
+
+
+def cpu_of(work: Callable[[], object]) -> float:
+    """Return the CPU seconds of this process that the work took."""
+    before = time.process_time()
+    work()
+    return time.process_time() - before
+
+
+async def answer() -> None:
+    """Serve, and print the port."""
+    task = Task(request(1).task)
+    tasks = BatchCreateTasksResponse(tasks=[task] * CHUNK)
+    operation = Operation(name="projects/p/locations/l/operations/o", done=True)
+    operation.metadata.value = BatchCreateTasksMetadata.serialize(BatchCreateTasksMetadata(state=2))
+    operation.response.value = BatchCreateTasksResponse.serialize(tasks)
+    answers = {True: Task.serialize(task), False: operation.SerializeToString()}
+    server = await serve(
+        lambda method, _message, _metadata: answers[method == CREATE_TASK],
+        host="127.0.0.1",
+        port=0,
+    )
+    print(server.port, flush=True)
+    await asyncio.Event().wait()
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Run the server in a process of its own, and give its address."""
+    command = [sys.executable, __file__, "--answer"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield f"127.0.0.1:{process.stdout.readline().strip()}"
+        finally:
+            process.terminate()
+
+
+def measure(way: str, address: str) -> float:
+    """Run a way in a process of its own, and return its CPU seconds for one create."""
+    command = [sys.executable, __file__, "--way", way, "--address", address]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return float(done.stdout) / WAYS[way][1]
+
+
+def table(rounds: int) -> None:
+    """Measure every way in turn, and print the best of each beside the newcomer's loop."""
+    ways = [way for way in WAYS if not way.startswith("h2load") or shutil.which("h2load")]
+    best = dict.fromkeys(ways, float("inf"))
+    with server() as address:
+        for _ in range(rounds):
+            for way in ways:
+                best[way] = min(best[way], measure(way, address))
+    newcomer = best[next(iter(WAYS))]
+    print(f"{'client CPU for each created task':32} {'µs':>7} {'ratio':>7}")
+    for way in ways:
+        print(f"{way:32} {best[way] * 1e6:7.1f} {newcomer / best[way]:6.1f}x")
+
+
+def main() -> None:
+    """Read what to do."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3, help="how often each way is measured")
+    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--address", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.answer:
+        asyncio.run(answer())
+    elif asked.way:
+        run, count = WAYS[asked.way]
+        gc.collect()
+        gc.freeze()
+        print(run(asked.address, count))
+    else:
+        table(asked.rounds)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    main()
