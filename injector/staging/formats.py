@@ -74,26 +74,25 @@ def read_records(
     blocks = read_blocks(file, limits.block_bytes, each=each)
     blocks = cap(unpack(blocks, name=name), limits.max_bytes, name=name)
     head, blocks = peek(blocks, _HEAD)
-    kind = format_of(file, head, source.format)
-    if source.types and kind != "csv":
-        raise Misused(f"{name}: `types` are for the columns of a CSV; {kind} has types of its own")
+    kind = _checked_format(file, head, source)
     if kind == "parquet":
-        yield from _parquet(file, blocks, needed=needed, number=number)
-        return
-    if kind == "jsonl" and _JSON_ARRAY.match(head):
-        raise Misused(
-            f"{name}: is one JSON array; write each object on a line of its own (jq -c .[])"
-        )
-    limit = limits.max_line_bytes
+        return _parquet(file, blocks, needed=needed, number=number)
     if kind == "csv":
         texts = decode(blocks, encoding=source.encoding, name=name)
-        yield from read_csv(
-            texts, Columns(needed, source.types), limit=limit, name=name, file=number
-        )
-        return
+        columns = Columns(needed, source.types)
+        return read_csv(texts, columns, limit=limits.max_line_bytes, name=name, file=number)
     start = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
     utf8 = to_utf8(blocks, encoding=source.encoding, name=name)
-    yield from read_jsonl(utf8, limit=limit, file=number, offset=start)
+    return read_jsonl(utf8, limit=limits.max_line_bytes, file=number, offset=start)
+
+
+def _checked_format(file: File, head: bytes, source: Source) -> str:
+    kind = format_of(file, head, source.format)
+    if source.types and kind != "csv":
+        raise Misused(f"{file.name}: `types` are for the columns of a CSV, and this is {kind}")
+    if kind == "jsonl" and _JSON_ARRAY.match(head):
+        raise Misused(f"{file.name}: is one JSON array; write one object a line (jq -c .[])")
+    return kind
 
 
 def _parquet(

@@ -1,11 +1,13 @@
 """JSON Lines: a JSON object in each line that is not blank."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from injector.staging.item import Item
 from injector.staging.lines import physical_lines
 from injector.staging.objects import faults_of
 
+Checked = tuple[bytes, bytes, str | None]
 _TOGETHER = 50
 _SPACE = b" \t\r\n"
 
@@ -21,7 +23,7 @@ def read_jsonl(
     number, end = line - 1, offset
     for lines, dropped in physical_lines(blocks, limit=limit):
         end += dropped
-        for text, raw, fault in _checked(lines, limit):
+        for text, raw, fault in chain.from_iterable(_checked(lines, limit)):
             number += 1
             end += len(text)
             if len(text) > limit:
@@ -30,9 +32,9 @@ def read_jsonl(
                 yield file, number, fault or raw, end
 
 
-def _checked(lines: list[bytes], limit: int) -> Iterator[tuple[bytes, bytes, str | None]]:
+def _checked(lines: list[bytes], limit: int) -> Iterator[Iterable[Checked]]:
     """Give each line, what is in it unless it is too long, and why that is no record."""
     for start in range(0, len(lines), _TOGETHER):
         some = lines[start : start + _TOGETHER]
         raws = [text.strip(_SPACE) if len(text) <= limit else b"" for text in some]
-        yield from zip(some, raws, faults_of(raws), strict=True)
+        yield zip(some, raws, faults_of(raws), strict=True)
