@@ -10,12 +10,12 @@ from injector.errors import Rejected
 from injector.ledger.database import Database
 from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
-from injector.ledger.lookup import Found, clean, find, storable
+from injector.ledger.lookup import Found, clean, find, storable, unknown
 from injector.ledger.one_trip import keep_first
 from injector.ledger.shards import SIGNAL_SHARDS, TOTAL_SHARDS, shard_of
 from injector.ledger.signals import add_counts
 from injector.ledger.statements import add_new, add_up
-from injector.ledger.tables import counters, receipts, rejects
+from injector.ledger.tables import counters, jobs, receipts, rejects
 from injector.ledger.values import Receipt, Reject, Selection
 
 PAGE = 1000
@@ -25,8 +25,16 @@ WINDOW = 100_000
 """How many chunks are looked over at once for those not settled."""
 
 _AT = (receipts.c.job == bindparam("key")) & (receipts.c.chunk == bindparam("at"))
-_MASKS = select(receipts.c.records, receipts.c.masks).where(_AT)
-_LOCKED = _MASKS.with_for_update()
+_LOCKED = select(receipts.c.records, receipts.c.masks).where(_AT).with_for_update()
+_LOAD = (
+    select(receipts.c.records, receipts.c.masks)
+    .select_from(
+        jobs.outerjoin(
+            receipts, (receipts.c.job == jobs.c.key) & (receipts.c.chunk == bindparam("at"))
+        )
+    )
+    .where(jobs.c.id == bindparam("id"))
+)
 _UPDATE = update(receipts).where(_AT)
 _ROWS = (
     select(receipts.c.chunk, receipts.c.records, receipts.c.masks)
@@ -45,9 +53,7 @@ class ReceiptTable:
 
     def load(self, job_id: str, chunk: int) -> Receipt | None:
         """Return the masks of a chunk, or None when nothing of it is settled."""
-        return self._database.read(
-            lambda connection: _load(connection, find(connection, job_id).key, job_id, chunk)
-        )
+        return self._database.read(partial(_load, job_id=job_id, chunk=chunk))
 
     def merge(
         self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
@@ -98,9 +104,12 @@ class ReceiptTable:
             yield from page
 
 
-def _load(connection: Connection, key: int, job_id: str, chunk: int) -> Receipt | None:
-    row = connection.execute(_MASKS, {"key": key, "at": chunk}).one_or_none()
-    return row and unpack(job_id, chunk, row.records, row.masks)
+def _load(connection: Connection, *, job_id: str, chunk: int) -> Receipt | None:
+    here = {"id": job_id, "at": chunk}
+    row = connection.execute(_LOAD, here).one_or_none() if storable(job_id) else None
+    if row is None:
+        raise unknown(job_id)
+    return None if row.records is None else unpack(job_id, chunk, row.records, row.masks)
 
 
 def _merge(

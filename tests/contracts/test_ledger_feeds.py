@@ -197,6 +197,21 @@ def test_long_feeding_is_looked_over_a_part_at_a_time(
     assert looks == [[], [], [(9, 10, 1)]]
 
 
+def test_many_feedings_are_looked_over_a_part_at_a_time(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(feeds, "SCAN", 4)
+    job = register(ledger)
+    for first in range(0, 10, 2):
+        chunks = Chunks(first, first + 2, 0)
+        ledger.jobs.advance(job, chunks, scheduled_until=60.0 + first, now=50.0)
+    settle(ledger, job, *range(9))
+
+    looks = [ranges(overdue(ledger, job)) for _ in range(3)]
+
+    assert looks == [[], [], [(9, 10, 1)]]
+
+
 on_one_ledger = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -11,6 +11,7 @@ from injector.errors import Rejected
 from injector.ledger import Ledger
 from injector.ledger.lookup import find
 from injector.ledger.ports import NewJob, Receipt, Reject, Selection, Totals
+from injector.ledger.shards import TOTAL_SHARDS
 from injector.ledger.tables import receipts
 
 FULL = (1 << 100) - 1
@@ -133,6 +134,26 @@ def test_bits_beyond_the_chunk_count_for_nothing(ledger: Ledger):
     ledger.receipts.merge(Receipt(job, 0, 3, created_mask=FULL), now=2.0)
 
     assert ledger.jobs.totals(job) == Totals(created=3, chunks_settled=1)
+
+
+def test_record_that_is_claimed_twice_in_one_receipt_counts_once(ledger: Ledger):
+    job = register(ledger)
+
+    ledger.receipts.merge(Receipt(job, 0, 100, 0b001, 0b011, 0b111, rejects_of(0b111)), now=2.0)
+
+    assert ledger.jobs.totals(job) == Totals(created=1, existed=1, rejected=1)
+    assert [reject.position for reject in ledger.jobs.rejects(job)] == [2]
+
+
+def test_totals_add_up_over_more_chunks_than_there_are_shards(ledger: Ledger):
+    chunks = TOTAL_SHARDS + 10
+    job = register(ledger, chunks=chunks)
+    for chunk in range(chunks):
+        ledger.receipts.merge(Receipt(job, chunk, 100, 0b1111, FULL & ~0b1111), now=2.0)
+
+    totals = ledger.jobs.totals(job)
+
+    assert totals == Totals(4 * chunks, 96 * chunks, chunks_settled=chunks)
 
 
 def test_rejects_are_listed_in_the_order_of_the_source(ledger: Ledger):
