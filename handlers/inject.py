@@ -11,7 +11,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from handlers.context import drain, parts, read_body
 from handlers.logs import event
-from handlers.metrics import metrics
+from handlers.metrics import count_signals, metrics
 from injector.errors import InjectorError, Rejected, Retryable
 from injector.fan_out import Answer, Verdict, fan_out
 from injector.injector_task import InjectorTask, parse_injector_task
@@ -60,6 +60,7 @@ def _fan_out(task: InjectorTask, *, began: float) -> Answer:
 
 
 def _answered(task: InjectorTask, answer: Answer) -> Response:
+    count_signals(answer.seen)
     counts = _counts(answer.new)
     for outcome, count in counts.items():
         metrics().records.labels(outcome).inc(count)

@@ -14,6 +14,8 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from injector.pacing.signals import Signals
+
 FAN_OUT_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 45)
 
 
@@ -30,6 +32,9 @@ class Metrics:
     request_seconds: Histogram
     deliveries: Counter
     records: Counter
+    creates: Counter
+    create_seconds: Counter
+    hedges: Counter
     fan_out_seconds: Histogram
     ticks: Counter
     fed: Counter
@@ -46,6 +51,9 @@ def make_metrics() -> Metrics:
         Histogram("injector_request_seconds", "Time of a request", ["route"], registry=on),
         Counter("injector_deliveries", "Injector tasks delivered", ["answer"], registry=on),
         Counter("injector_records", "Records settled", ["outcome"], registry=on),
+        Counter("injector_creates", "Creates by how they ended", ["end"], registry=on),
+        Counter("injector_create_seconds", "Seconds that calls to create took", registry=on),
+        Counter("injector_hedges", "Hedges of creates", ["end"], registry=on),
         Histogram("injector_fan_out_seconds", "Time of a delivery", buckets=FAN_OUT_S, registry=on),
         Counter("injector_ticks", "Ticks of the controller", ["result"], registry=on),
         Counter("injector_fed_chunks", "Chunks fed", ["group", "again"], registry=on),
@@ -70,6 +78,17 @@ def metrics() -> Metrics:
     """Return the metrics of the application that answers."""
     found: Metrics = current_app.extensions["metrics"]
     return found
+
+
+def count_signals(seen: Signals) -> None:
+    """Count what a fan-out saw of Cloud Tasks; a create that the throttle kept is `throttled`."""
+    counted = metrics()
+    ends = {"accepted": seen.accepted, "throttled": seen.local_rejects, **seen.faults}
+    for end, count in ends.items():
+        counted.creates.labels(end).inc(count)
+    counted.create_seconds.inc(seen.latency.total_us / 1e6)
+    counted.hedges.labels("sent").inc(seen.hedges_sent)
+    counted.hedges.labels("won").inc(seen.hedges_won)
 
 
 def exposition(metrics_dir: str) -> Response:

@@ -20,17 +20,19 @@ class Viewer:
 
     parts: Parts
     now: float
+    memory_of: Callable[[str], Memory]
     pace_of: Callable[[str], GroupPace | None]
     active_in: Callable[[str], list[Job]]
 
     def job(self, job: Job) -> Json:
-        """Show a job with its totals and its pace."""
+        """Show a job with its totals and its pace; `fault` is what keeps its group from more."""
         totals = self.parts.ledger.jobs.totals(job.id)
         return {
             "id": job.id,
             "group": job.group,
             "state": job.state.value,
             "reason": job.reason,
+            "fault": self.memory_of(job.group).said.fault if job.finished_at is None else "",
             "records": job.records,
             "chunks": job.chunks,
             "created": totals.created,
@@ -54,8 +56,7 @@ class Viewer:
 
     def group(self, group: Group) -> Json:
         """Show a group with its ramp, its last decision and its active jobs."""
-        ledger = self.parts.ledger
-        memory = Memory.from_json(ledger.groups.state(group.name).ramp_json)
+        memory = self.memory_of(group.name)
         pace = self.pace_of(group.name)
         return {
             "name": group.name,
@@ -87,19 +88,22 @@ def viewer(parts: Parts) -> Viewer:
     now, ledger = parts.clock.now(), parts.ledger
 
     @cache
+    def memory_of(name: str) -> Memory:
+        return Memory.from_json(ledger.groups.state(name).ramp_json)
+
+    @cache
     def pace_of(name: str) -> GroupPace | None:
         group = parts.settings.groups.get(name)
         if group is None:
             return None
-        memory = Memory.from_json(ledger.groups.state(name).ramp_json)
         minutes = ledger.signals.since(name, measured_from(now))
-        return group_pace(memory, group.ramp, minutes, now=now)
+        return group_pace(memory_of(name), group.ramp, minutes, now=now)
 
     @cache
     def active_in(name: str) -> list[Job]:
         return list(ledger.jobs.active(name))
 
-    return Viewer(parts, now, pace_of, active_in)
+    return Viewer(parts, now, memory_of, pace_of, active_in)
 
 
 def ramp_view(ramp: Ramp) -> Json:

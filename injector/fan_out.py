@@ -1,7 +1,7 @@
 """One chunk: read its slice, render its records, create what is missing, write the receipt."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -36,12 +36,13 @@ class Answer:
     """How a fan-out ended.
 
     `receipt` is all that is settled of the chunk, None when nothing is. `new` is what this
-    fan-out found, None when it did not come to that.
+    fan-out found, None when it did not come to that, and `seen` how the service fared with it.
     """
 
     verdict: Verdict
     receipt: Receipt | None = None
     new: Receipt | None = None
+    seen: Signals = field(default_factory=Signals)
     reason: str = ""
 
 
@@ -101,10 +102,10 @@ def fan_out(
         stop_for_rejects(ledger.jobs, job, limit=opened.rejected_limit, now=clock.now())
     if fault := next((result.reason for result in results if result.queue_at_fault), ""):
         stop_for_fault(ledger.jobs, job, fault, now=clock.now())
-        return Answer(Verdict.PARKED, merged, receipt, fault)
+        return Answer(Verdict.PARKED, merged, receipt, seen, fault)
     if not merged.settled:
-        return Answer(Verdict.OPEN, merged, receipt, _missing(merged, results))
-    return Answer(Verdict.SETTLED, merged, receipt)
+        return Answer(Verdict.OPEN, merged, receipt, seen, _missing(merged, results))
+    return Answer(Verdict.SETTLED, merged, receipt, seen)
 
 
 def _job_of(task: InjectorTask, ledger: LedgerPort) -> Job:

@@ -13,7 +13,7 @@ from injector.ledger import Ledger, open_ledger
 from injector.ledger.ports import Job, NewJob
 from injector.manifest import Record, compile_request, load_manifest
 from injector.pacing.ramp import CHUNK
-from injector.pacing.signals import Signals
+from injector.pacing.signals import Tally
 from injector.staging.chunk import Bad, Chunk
 
 PARENT = "projects/p/locations/l/queues"
@@ -60,13 +60,14 @@ class ScriptedCreator:
     queues: MemoryQueues
     fault: Callable[[Create], str] = lambda _create: ""
     asked: list[Create] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
 
     def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         self.asked.extend(creates)
         return [self._create(create, budget_s) for create in creates]
 
     def drain_signals(self):
-        return Signals()
+        return self.tally.drain()
 
     def close(self):
         pass
@@ -76,7 +77,9 @@ class ScriptedCreator:
         if code.startswith("lost "):
             self.queues.create_all([create], budget_s=budget_s)
         if code:
+            self.tally.faulted(code.removeprefix("lost "))
             return judge(code.removeprefix("lost "), "asked for by a test", create.queue)
+        self.tally.answered()
         return self.queues.create_all([create], budget_s=budget_s)[0]
 
 

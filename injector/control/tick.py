@@ -7,6 +7,7 @@ counts running time, and what is fed is counted by the curve.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from injector.clock import Clock
@@ -97,7 +98,17 @@ class Ticker:
         try:
             return self._tick(group, self.clock.now(), time_left)
         except InjectorError as error:
-            return GroupTick(group.name, Said(self.clock.now(), fault=str(error)))
+            return GroupTick(group.name, self._fault(group, str(error)))
+
+    def _fault(self, group: Group, why: str) -> Said:
+        """Keep what went wrong where people look for it, unless it is the ledger."""
+        words = Said(self.clock.now(), fault=why)
+        with suppress(InjectorError):
+            kept = self.ledger.groups.state(group.name)
+            memory = Memory.from_json(kept.ramp_json)
+            words = replace(memory.said, at=words.at, fault=why)
+            self._save(kept, replace(memory, said=words))
+        return words
 
     def _tick(self, group: Group, now: float, time_left: Callable[[], float]) -> GroupTick:
         look = self._look(group, now)

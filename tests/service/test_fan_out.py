@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -208,6 +209,16 @@ def test_a_job_resumed_despite_its_rejects_is_not_stopped_for_them_again(bench):
     bench.ledger.jobs.set_state(bench.job, JobState.RUNNING, "", now=2.0)
     bench.deliver(1)
     assert bench.state.state is JobState.RUNNING
+
+
+def test_a_chunk_delivered_many_times_at_once_is_counted_once(bench):
+    bench = bench(100, bad=[3])
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(bench.deliver, [0] * 8))
+    assert {answer.verdict for answer in answers} == {Verdict.SETTLED}
+    totals = bench.totals
+    assert (totals.created + totals.existed, totals.rejected, totals.chunks_settled) == (99, 1, 1)
+    assert len(bench.creator.queues.created) == 99
 
 
 def test_what_the_fan_out_saw_is_summed_by_group(bench):

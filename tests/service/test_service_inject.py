@@ -102,6 +102,14 @@ def test_metrics_tell_refused_deliveries_from_those_to_be_repeated(ready):
     assert 'injector_deliveries_total{answer="retry"} 1.0' in shown
 
 
+def test_metrics_show_how_the_service_fared(ready):
+    ready.creator.fault = lambda create: "UNAVAILABLE" if create.url.endswith("9") else ""
+    ready.inject(TASK)
+    shown = ready.get("/metrics").text
+    assert 'injector_creates_total{end="accepted"} 90.0' in shown
+    assert 'injector_creates_total{end="UNAVAILABLE"} 10.0' in shown
+
+
 def test_an_unsettled_chunk_is_handed_back_with_what_is_settled_kept(ready):
     ready.creator.fault = lambda create: "UNAVAILABLE" if create.url.endswith("9") else ""
     answer = ready.inject(TASK)

@@ -226,6 +226,15 @@ def test_a_group_shows_its_ramp_and_why_it_is_where_it_is(house):
     assert house.get("/groups").json["groups"][0]["name"] == "welcome"
 
 
+def test_a_job_whose_group_cannot_be_fed_says_why(house):
+    house.submit(house.stage())
+    for name in [name for name in house.creator.queues.queues if "injector" in name]:
+        del house.creator.queues.queues[name]
+    house.tick()
+    assert "injector-0" in house.get("/jobs/welcome-1").json["fault"]
+    assert "injector-0" in house.get("/groups/welcome").json["last_tick"]["fault"]
+
+
 def test_a_tick_answers_with_what_it_did(house):
     house.submit(house.stage())
     answer = house.tick()

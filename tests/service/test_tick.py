@@ -282,6 +282,16 @@ def test_one_groups_fault_keeps_no_other_group_from_its_tick(world):
     assert ticks["other"].fed > 0
 
 
+def test_what_kept_a_tick_from_all_it_wanted_is_kept_for_the_status(world):
+    world.add()
+    world.tick()
+    del world.queues.queues[group_of().injector_queues[0]]
+    world.tick()
+    memory = Memory.from_json(world.ledger.groups.state("welcome").ramp_json)
+    assert group_of().injector_queues[0] in memory.said.fault
+    assert memory.ramp.rate == 0.5
+
+
 def test_a_lack_of_time_hits_another_group_each_minute(world):
     world.groups = ("welcome", "other")
     world.add("a")
