@@ -41,7 +41,7 @@ _read = _settings()
 _metrics_dir = _read.metrics_dir or mkdtemp(prefix="injector-metrics-")
 
 wsgi_app = "handlers.wsgi:application()"
-bind = [f"[{_read.host}]:{_read.port}" if ":" in _read.host else f"{_read.host}:{_read.port}"]
+bind = [_read.listen_at]
 workers = _read.workers
 worker_class = "gthread"
 threads = _read.threads

@@ -120,7 +120,7 @@ class Settings(BaseSettings):
     oidc_issuer: str | None = Field(None, description="the emulator's issuer, for local runs")
     oidc_keys_url: Url | None = Field(None, description="the emulator's key set, for local runs")
 
-    host: str = Field("127.0.0.1", description="the address to listen on")
+    host: str | None = Field(None, description="the address to listen on")
     port: int = Field(
         8080,
         ge=1,
@@ -189,7 +189,19 @@ class Settings(BaseSettings):
     @property
     def base_url(self) -> str:
         """Return the URL that the service's own tasks call, and their audience."""
-        return self.service_url or f"http://{self.host}:{self.port}"
+        return self.service_url or f"http://{self.listen_at}"
+
+    @property
+    def listen_on(self) -> str:
+        """Return the address to listen on: every one on Google's platforms, else loopback."""
+        on_platform = self.cloud_run or self.app_engine
+        return self.host or ("0.0.0.0" if on_platform else "127.0.0.1")  # noqa: S104
+
+    @property
+    def listen_at(self) -> str:
+        """Return address and port as they are written in a URL."""
+        host = f"[{self.listen_on}]" if ":" in self.listen_on else self.listen_on
+        return f"{host}:{self.port}"
 
     @property
     def clock(self) -> Clock:
@@ -265,8 +277,10 @@ def _budget_faults(settings: Settings) -> Iterator[Fault]:
 
 def _caller_faults(settings: Settings) -> Iterator[Fault]:
     if settings.auth == "off":
-        if settings.looks_like_production or not is_loopback(settings.host):
-            needs = f"needs oidc or app-engine unless the service is on loopback ({settings.host})"
+        if settings.looks_like_production or not is_loopback(settings.listen_on):
+            needs = (
+                f"needs oidc or app-engine unless the service is on loopback ({settings.listen_on})"
+            )
             yield Fault(_key("auth"), "off", needs)
         return
     if settings.auth == "app-engine" and not settings.app_engine:

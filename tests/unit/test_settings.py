@@ -231,6 +231,21 @@ def test_auth_off_serves_on_loopback(environ, host):
     assert read_service_settings().auth == "off"
 
 
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ({}, "127.0.0.1:8080"),
+        ({"INJECTOR_HOST": "::1", "INJECTOR_PORT": "9"}, "[::1]:9"),
+        ({"K_SERVICE": "injector", "PORT": "8081"}, "0.0.0.0:8081"),
+        ({"GAE_ENV": "standard"}, "0.0.0.0:8080"),
+        ({"K_SERVICE": "injector", "INJECTOR_HOST": "127.0.0.1"}, "127.0.0.1:8080"),
+    ],
+)
+def test_a_service_listens_where_it_can_be_reached(environ, given, address):
+    environ(**given)
+    assert read_settings().listen_at == address
+
+
 def test_auth_off_is_refused_on_cloud_run(environ):
     environ(INJECTOR_GROUPS=GROUPS, INJECTOR_AUTH="off", K_SERVICE="injector")
     assert "INJECTOR_AUTH='off'" in complaint(read_service_settings)
