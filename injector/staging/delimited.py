@@ -81,7 +81,7 @@ class _Lines:
 
     def _endless(self) -> Misused:
         return Misused(
-            f"{self._name} line {self.row_start}: the record that begins here does not end within"
+            f"{self._name} line {self.row_start}: this record does not end within"
             f" {self._limit:,} characters; a quote may not be closed"
         )
 
@@ -128,7 +128,7 @@ def _quote_fault(error: csv.Error, start: int, end: int, *, name: str) -> str:
     if start == end:
         return f"is not CSV: {error}; quotes within a quoted cell are doubled"
     raise Misused(
-        f"{name} line {start}: a quote in the record that begins here is not closed as it should"
+        f"{name} line {start}: a quote that this record opens is not closed"
         f" (line {end}: {error}); close it, and double the quotes within a cell"
     ) from error
 

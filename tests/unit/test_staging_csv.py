@@ -157,7 +157,7 @@ def test_an_unclosed_quote_is_named_by_the_line_where_its_record_begins(ending, 
 
     message = fault(ending.join(lines) + ending, size=size, limit=1_000_000)
 
-    assert message.startswith("r.csv line 2: a quote in the record that begins here")
+    assert message.startswith("r.csv line 2: a quote that this record opens is not closed")
 
 
 def test_a_stray_quote_that_meets_another_one_is_named_by_its_first_line():
