@@ -8,6 +8,7 @@ and at last the queue's dispatch deadline. On SIGTERM a worker takes no more wor
 seconds; calls to Cloud Tasks that still run after 5 are cut, and their chunk is handed back.
 """
 
+import gc
 import signal
 import sys
 from shutil import rmtree
@@ -55,7 +56,13 @@ raw_env = [f"PROMETHEUS_MULTIPROC_DIR={_metrics_dir}"]
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Let SIGTERM begin the drain before it stops the worker."""
+    """Let SIGTERM begin the drain before it stops the worker, and spare the garbage collector.
+
+    What is loaded by now stays loaded. Left to the collector, all of it is walked again every
+    few chunks, which takes a fifth of the time that a create costs.
+    """
+    gc.collect()
+    gc.freeze()
     drain = worker.wsgi.extensions["drain"]
     stop = signal.getsignal(signal.SIGTERM)
 
