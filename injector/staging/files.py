@@ -43,11 +43,15 @@ class File:
     path: str = ""
 
     def open(self) -> AbstractContextManager[BinaryIO]:
-        """Open the file for reading; standard input stays open afterwards."""
+        """Open the file for reading; standard input stays open afterwards.
+
+        Over HTTP it is one stream: not every server knows ranges.
+        """
         if self.fs is None:
             return nullcontext(sys.stdin.buffer)
         with speaking_of(self.name):
-            stream: BinaryIO = self.fs.open(self.path, "rb")
+            as_stream = {"block_size": 0} if "http" in self.fs.protocol else {}
+            stream: BinaryIO = self.fs.open(self.path, "rb", **as_stream)
         return stream
 
     def read(self, start: int, end: int) -> bytes:
