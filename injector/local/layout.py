@@ -8,6 +8,8 @@ from pathlib import Path
 from injector.clock import Clock, FastClock, SystemClock
 from injector.local.programs import Program
 
+USUAL_DEADLINE_S = 120.0
+LONGEST_DEADLINE_S = 1800.0
 GROUPS = """\
 # The queue groups of this local run; a manifest names one of them.
 groups:
@@ -70,7 +72,9 @@ class LocalRun:
     def _target(self, port: int) -> Program:
         return Program(
             name="target",
-            command=_python("-m", "injector.local.target", str(port)),
+            command=_python(
+                "-m", "injector.local.target", str(port), str(self.folder / "deliveries.log")
+            ),
             log=self._log("target"),
             ready_url=f"http://127.0.0.1:{port}/tally",
         )
@@ -97,8 +101,17 @@ class LocalRun:
             command=_injector("serve"),
             log=self._log("service"),
             ready_url=f"{self.service_url}/readyz",
-            env={**self.environment, "INJECTOR_PORT": str(self.service_port)},
+            env={
+                **self.environment,
+                "INJECTOR_PORT": str(self.service_port),
+                "INJECTOR_DISPATCH_DEADLINE_S": repr(self._dispatch_deadline_s),
+            },
         )
+
+    @property
+    def _dispatch_deadline_s(self) -> float:
+        """Give a fan-out the time that this machine needs, which is longer by a fast clock."""
+        return min(LONGEST_DEADLINE_S, USUAL_DEADLINE_S * max(1.0, self.speed))
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"

@@ -1,8 +1,11 @@
-"""Programs of a local run: started in order, started again when they die, stopped together."""
+"""Programs of a local run: started in order, started again when they die, stopped together.
+
+They die with their starter, even if that is killed: see `lifeline`.
+"""
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +16,7 @@ import requests
 import tenacity
 
 from injector.errors import Misused
+from injector.local.lifeline import Lifeline, end_group
 
 STOP_WITHIN_S = 15.0
 
@@ -33,23 +37,33 @@ class Program:
 
 
 class Programs:
-    """The running programs; a context manager that stops them in reverse order."""
+    """The running programs; a context manager that stops them in reverse order.
 
-    def __init__(self, announce: Callable[[str], None]) -> None:
+    The descriptors in `held` stay open until the programs are gone, even if this process is
+    killed.
+    """
+
+    def __init__(self, announce: Callable[[str], None], *, held: Sequence[int] = ()) -> None:
         self._announce = announce
+        self._held = tuple(held)
+        self._lifeline: Lifeline | None = None
         self._running: dict[str, tuple[Program, subprocess.Popen[bytes]]] = {}
 
     def start(self, program: Program) -> None:
         """Start the program and wait until it is ready; Misused says why it is not."""
+        lifeline = self._lifeline = self._lifeline or Lifeline(self._held)
         process = _spawn(program)
+        lifeline.tie(process.pid)
         self._running[program.name] = (program, process)
         _await_ready(program, process)
 
     def revive(self) -> None:
         """Start again what has died, and say so."""
+        self._mend_lifeline()
         for program, process in list(self._running.values()):
             if process.poll() is not None:
                 self._announce(f"{program.name} ended with {process.returncode}; starting it again")
+                self._clear(process)
                 self.start(program)
 
     def pids(self) -> dict[str, int]:
@@ -60,7 +74,24 @@ class Programs:
         """Stop all, last started first; who does not stop within 15 s is killed."""
         for _, process in reversed(self._running.values()):
             _stop(process)
+            self._clear(process)
         self._running.clear()
+        if self._lifeline:
+            self._lifeline.close()
+            self._lifeline = None
+
+    def _clear(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill what a program that ended has left: gunicorn's workers hold its port for a while."""
+        end_group(process.pid)
+        if self._lifeline:
+            self._lifeline.untie(process.pid)
+
+    def _mend_lifeline(self) -> None:
+        if self._lifeline and self._lifeline.is_cut:
+            self._lifeline.close()
+            self._lifeline = Lifeline(self._held)
+            for _, process in self._running.values():
+                self._lifeline.tie(process.pid)
 
     def __enter__(self) -> Self:
         return self

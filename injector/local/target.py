@@ -1,29 +1,39 @@
 """A target that keeps a tally: what came, and what came more than once.
 
+    python -m injector.local.target PORT [LOG]
+
 POST /…          one task's request; the last part of the path names the record; answers 200
 GET /tally       {"received": N, "distinct": N, "doubled": [the first hundred]}
 GET /deliveries  {record: how often it came}
+
+In LOG each delivery is a line, written before it is answered: the record as in the path, and the
+task. A target that is started again reads there what came before.
 """
 
 import json
 import sys
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Lock
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 
 class Tally:
     """How often each record was received; safe to use from several threads."""
 
-    def __init__(self) -> None:
-        self._seen: Counter[str] = Counter()
+    def __init__(self, log: Path | None = None) -> None:
+        self._seen = Counter(_records(log) if log and log.exists() else ())
+        self._log = log.open("ab", buffering=0) if log else None
         self._lock = Lock()
 
-    def add(self, record: str) -> None:
+    def add(self, record: str, task: str = "") -> None:
         """Count one delivery."""
+        line = f"{quote(record, safe='')}\t{task}\n".encode()
         with self._lock:
             self._seen[record] += 1
+            if self._log:
+                self._log.write(line)
 
     def summary(self) -> dict[str, object]:
         """Return the counts, and the first hundred records that came more than once."""
@@ -40,6 +50,11 @@ class Tally:
         with self._lock:
             return dict(self._seen)
 
+    def close(self) -> None:
+        """Close the log."""
+        if self._log:
+            self._log.close()
+
 
 class TargetServer(ThreadingHTTPServer):
     """An HTTP server around a tally."""
@@ -47,9 +62,14 @@ class TargetServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 1024
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, log: Path | None = None) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
-        self.tally = Tally()
+        self.tally = Tally(log)
+
+    def server_close(self) -> None:
+        """Close the socket and the log."""
+        super().server_close()
+        self.tally.close()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -59,7 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.server.tally.add(unquote(urlsplit(self.path).path.rsplit("/", 1)[-1]))
+        record = unquote(urlsplit(self.path).path.rsplit("/", 1)[-1])
+        self.server.tally.add(record, self.headers.get("X-CloudTasks-TaskName", ""))
         self._answer(b"")
 
     def do_GET(self) -> None:
@@ -77,5 +98,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+def _records(log: Path) -> list[str]:
+    return [unquote(line.partition("\t")[0]) for line in log.read_text().splitlines()]
+
+
 if __name__ == "__main__":
-    TargetServer(int(sys.argv[1])).serve_forever()
+    TargetServer(int(sys.argv[1]), *map(Path, sys.argv[2:])).serve_forever()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from injector.errors import Misused
 from injector.local.layout import GROUPS, LocalRun
+from injector.local.owner import owned
 from injector.local.programs import Programs
 from injector.local.ticks import LOOK_EVERY_S, Ticks
 from injector.manifest import load_groups
@@ -33,9 +34,8 @@ def up(run: LocalRun, *, announce: Callable[[str], None]) -> None:
 @contextmanager
 def started(run: LocalRun, *, announce: Callable[[str], None]) -> Iterator[Programs]:
     """Yield the run's programs, all ready; stop them at the end."""
-    prepared = prepare(run)
-    with Programs(announce) as programs:
-        for program in prepared.programs():
+    with owned(run.folder) as lock, Programs(announce, held=(lock,)) as programs:
+        for program in prepare(run).programs():
             programs.start(program)
             announce(f"{program.name} is up, its log is {program.log}")
         yield programs

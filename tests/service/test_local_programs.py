@@ -1,14 +1,18 @@
 import os
+import shlex
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import requests
+import tenacity
 
 from injector.errors import Misused
+from injector.local.owner import owned
 from injector.local.programs import Program, Programs
 
 
@@ -101,3 +105,99 @@ def test_a_program_is_given_its_environment(programs: Programs, tmp_path: Path) 
         )
     )
     assert (tmp_path / "seen").read_text() == "green"
+
+
+STARTER = """
+import sys
+from pathlib import Path
+from injector.local.owner import owned
+from injector.local.programs import Program, Programs
+
+folder, port = Path(sys.argv[1]), sys.argv[2]
+serve = (sys.executable, "-m", "http.server", "--bind", "127.0.0.1", port)
+with owned(folder) as lock, Programs(print, held=(lock,)) as programs:
+    programs.start(Program("web", serve, folder / "log", f"http://127.0.0.1:{port}/"))
+    print("started", flush=True)
+    sys.stdin.read()
+"""
+
+
+def until_nothing_listens_on(port: int) -> None:
+    def is_free() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) != 0
+
+    tenacity.Retrying(
+        stop=tenacity.stop_after_delay(20),
+        wait=tenacity.wait_fixed(0.02),
+        retry=tenacity.retry_if_result(lambda free: not free),
+    )(is_free)
+
+
+def test_programs_die_with_a_starter_that_is_killed(tmp_path: Path) -> None:
+    port = free_port()
+    command = (sys.executable, "-c", STARTER, str(tmp_path), str(port))
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starter:
+        assert starter.stdout
+        assert starter.stdout.readline() == b"started\n"
+        starter.kill()
+    with owned(tmp_path, within_s=20):
+        until_nothing_listens_on(port)
+
+
+TELLS_ITS_PID = """
+import http.server, os, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(str(os.getpid()).encode())
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_what_a_dead_program_has_left_is_killed_before_it_starts_again(
+    programs: Programs, tmp_path: Path
+) -> None:
+    port = free_port()
+    serve = shlex.join((sys.executable, "-c", TELLS_ITS_PID, str(port)))
+    orphaning = Program(
+        name="web",
+        command=("sh", "-c", f"{serve} & wait"),
+        log=tmp_path / "web.log",
+        ready_url=f"http://127.0.0.1:{port}/",
+    )
+    programs.start(orphaning)
+    orphan = requests.get(orphaning.ready_url, timeout=5).text
+    first = programs.pids()["web"]
+    os.kill(first, signal.SIGKILL)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    programs.revive()
+    assert requests.get(orphaning.ready_url, timeout=5).text != orphan
+
+
+def children(pid: int) -> set[int]:
+    return {int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+
+
+def test_a_lifeline_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    before = children(os.getpid())
+    with Programs(print) as programs:
+        port = free_port()
+        serve = (sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port))
+        programs.start(Program("web", serve, tmp_path / "log", f"http://127.0.0.1:{port}/"))
+        (lifeline,) = children(os.getpid()) - before - set(programs.pids().values())
+        os.kill(lifeline, signal.SIGKILL)
+        os.waitid(os.P_PID, lifeline, os.WEXITED | os.WNOWAIT)
+        programs.revive()
+        (another,) = children(os.getpid()) - before - set(programs.pids().values())
+        assert another != lifeline
+
+
+def test_a_folder_has_one_run_at_a_time(tmp_path: Path) -> None:
+    with owned(tmp_path / "run"), pytest.raises(Misused, match="another `injector up` runs on"):
+        owned(tmp_path / "run", within_s=0).__enter__()
+    with owned(tmp_path / "run", within_s=0):
+        pass

@@ -1,10 +1,11 @@
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import requests
 
-from injector.local.target import TargetServer
+from injector.local.target import Tally, TargetServer
 
 
 @pytest.fixture
@@ -28,3 +29,16 @@ def test_a_target_tells_what_came_and_what_came_twice(url: str) -> None:
 def test_a_target_reads_the_record_from_an_escaped_path(url: str) -> None:
     requests.post(f"{url}/t/a%2Fb%20c?x=1", timeout=5)
     assert requests.get(f"{url}/deliveries", timeout=5).json() == {"a/b c": 1}
+
+
+def test_a_target_that_is_started_again_goes_on_counting(tmp_path: Path) -> None:
+    log = tmp_path / "deliveries.log"
+    before = Tally(log)
+    before.add("a/b c\n", "task-1")
+    before.add("EDDF", "task-2")
+    before.close()
+    again = Tally(log)
+    again.add("EDDF", "task-2")
+    again.close()
+    assert again.deliveries() == {"a/b c\n": 1, "EDDF": 2}
+    assert log.read_text().splitlines()[-1] == "EDDF\ttask-2"

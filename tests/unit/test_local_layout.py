@@ -26,6 +26,14 @@ def test_all_programs_of_a_run_share_its_clock(tmp_path: Path) -> None:
     assert service.env["INJECTOR_CLOCK_ORIGIN"] == "5.0"
 
 
+@pytest.mark.parametrize(("speed", "deadline"), [(0.5, "120.0"), (5.0, "600.0"), (30.0, "1800.0")])
+def test_a_fan_out_has_as_much_of_this_machines_time_by_a_fast_clock(
+    tmp_path: Path, speed: float, deadline: str
+) -> None:
+    (service,) = (p for p in a_run(tmp_path, speed=speed).programs() if p.name == "service")
+    assert service.env["INJECTOR_DISPATCH_DEADLINE_S"] == deadline
+
+
 def test_a_run_at_speed_one_keeps_the_machines_time(tmp_path: Path) -> None:
     assert a_run(tmp_path).clock == SystemClock()
 
