@@ -3,6 +3,7 @@
     InjectorError
     ├── Misused            a person's input; the message says what would do   → exit 2, HTTP 400
     │   ├── Conflict       contradicts what is already known                  → exit 2, HTTP 409
+    │   │   └── Outdated   was meant for an older state of the thing          → exit 2, HTTP 412
     │   └── NotFound       names nothing that exists                          → exit 2, HTTP 404
     ├── Refused            the caller's identity does not allow it            → HTTP 401 or 403
     ├── Rejected           one record or chunk, refused for good: listed, never sent again
@@ -22,6 +23,10 @@ class Misused(InjectorError):
 
 class Conflict(Misused):
     """The input contradicts what is already registered."""
+
+
+class Outdated(Conflict):
+    """The change was meant for a version that has been replaced meanwhile."""
 
 
 class NotFound(Misused):

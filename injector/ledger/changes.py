@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, insert, update
 
-from injector.errors import Conflict
+from injector.errors import Conflict, Outdated
 from injector.ledger.lookup import clean, load_job
+from injector.ledger.notices import set_notice
 from injector.ledger.tables import audit, jobs
 from injector.ledger.totals import totals
-from injector.ledger.values import AuditLine, Job, JobState, Tuning
+from injector.ledger.values import UNDER_WAY, AuditLine, Job, JobState, Tuning
 
 FOLLOWS: Mapping[JobState, frozenset[JobState]] = {
     JobState.RUNNING: frozenset(set(JobState) - {JobState.RUNNING}),
@@ -19,9 +20,6 @@ FOLLOWS: Mapping[JobState, frozenset[JobState]] = {
     JobState.FINISHED: frozenset(),
 }
 """Which states may follow which."""
-
-UNDER_WAY = frozenset({JobState.RUNNING, JobState.PAUSED})
-"""The states of a job that still goes on, or may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,14 @@ class Act:
 
 def set_state(connection: Connection, *, job_id: str, state: JobState, act: Act) -> Job:
     """Change the state, if it is another and may follow."""
-    job = _to_change(connection, job_id, act)
+    job = to_change(connection, job_id, act)
     if state is job.state:
         return job
     _check_follows(connection, job, state)
     ended = None if state in UNDER_WAY else act.at
     values = {"state": state.value, "reason": clean(act.reason), "finished_at": ended}
-    _change(connection, job, values)
+    change(connection, job, values)
+    set_notice(connection, job_id, ended)
     note(connection, act.line(job_id, "state", job.state, state))
     return load_job(connection, job_id)
 
@@ -62,28 +61,30 @@ def _check_follows(connection: Connection, job: Job, state: JobState) -> None:
 
 
 def tune(connection: Connection, *, job_id: str, tuning: Tuning, act: Act) -> Job:
-    """Change what differs of weight, priority and rate limit."""
-    job = _to_change(connection, job_id, act)
+    """Change what differs of weight, priority, rate limit and allowed rejects."""
+    job = to_change(connection, job_id, act)
     new = {name: value for name, value in asdict(tuning).items() if value != getattr(job, name)}
     if not new:
         return job
-    _change(connection, job, new)
+    change(connection, job, new)
     for name, value in new.items():
         note(connection, act.line(job_id, name, getattr(job, name), value))
     return load_job(connection, job_id)
 
 
-def _to_change(connection: Connection, job_id: str, act: Act) -> Job:
+def to_change(connection: Connection, job_id: str, act: Act) -> Job:
+    """Return the job, locked; raise Outdated when it is of another version than the act is for."""
     job = load_job(connection, job_id, lock=True)
     if act.expected_version not in (None, job.version):
-        raise Conflict(
+        raise Outdated(
             f"job {job_id!r} was changed meanwhile: it is at version {job.version}, "
             f"not {act.expected_version}; look at it again"
         )
     return job
 
 
-def _change(connection: Connection, job: Job, values: Mapping[str, object]) -> None:
+def change(connection: Connection, job: Job, values: Mapping[str, object]) -> None:
+    """Write the values, as the job's next version."""
     row = {**values, "version": job.version + 1}
     connection.execute(update(jobs).where(jobs.c.id == job.id).values(row))
 

@@ -5,10 +5,19 @@ from functools import partial
 from sqlalchemy import Connection, Table, delete, select, update
 
 from injector.errors import Conflict
-from injector.ledger.changes import UNDER_WAY, Act, note
+from injector.ledger.changes import Act, note
 from injector.ledger.database import Database
 from injector.ledger.lookup import load_job
-from injector.ledger.tables import counters, feeds, jobs, receipts, rejects
+from injector.ledger.tables import (
+    counters,
+    feeds,
+    jobs,
+    notices,
+    receipts,
+    rejects,
+    takebacks,
+)
+from injector.ledger.values import UNDER_WAY
 
 SLICE = 10_000
 """How many rows one transaction removes, so that others get their turn between."""
@@ -47,6 +56,6 @@ def _remove(connection: Connection, *, table: Table, place: str, key: int) -> bo
 
 
 def _remove_rest(connection: Connection, *, key: int) -> None:
-    connection.execute(delete(feeds).where(feeds.c.job == key))
-    connection.execute(delete(counters).where(counters.c.job == key))
+    for table in (feeds, counters, takebacks, notices):
+        connection.execute(delete(table).where(table.c.job == key))
     connection.execute(delete(jobs).where(jobs.c.key == key))

@@ -8,16 +8,27 @@ from functools import partial
 from sqlalchemy import Connection, Select, select
 
 from injector.errors import Conflict
-from injector.ledger import feeds
-from injector.ledger.changes import UNDER_WAY, Act, note, set_state, tune
+from injector.ledger import feeds, redrives
+from injector.ledger.changes import Act, note, set_state, tune
 from injector.ledger.database import Database
 from injector.ledger.deletion import hide, sweep
 from injector.ledger.lookup import COLUMNS, clean, find, job_of, load_job
+from injector.ledger.notices import add_notice
 from injector.ledger.registry import check_id, same_or_conflict
 from injector.ledger.statements import add_new
 from injector.ledger.tables import audit, jobs, rejects
 from injector.ledger.totals import totals
-from injector.ledger.values import AuditLine, Chunks, Job, JobState, NewJob, Reject, Totals, Tuning
+from injector.ledger.values import (
+    UNDER_WAY,
+    AuditLine,
+    Chunks,
+    Job,
+    JobState,
+    NewJob,
+    Reject,
+    Totals,
+    Tuning,
+)
 
 
 class JobTable:
@@ -64,7 +75,7 @@ class JobTable:
         who: str = "",
         expected_version: int | None = None,
     ) -> Job:
-        """Change weight, priority and rate limit, with an audit line for each that differs."""
+        """Change what may be tuned, with an audit line for each that differs."""
         act = Act(now, who, expected_version=expected_version)
         return self._database.write(partial(tune, job_id=job_id, tuning=tuning, act=act))
 
@@ -116,6 +127,23 @@ class JobTable:
             )
         )
 
+    def hasten(self, job_id: str) -> None:
+        """Make all that was fed and has no settled receipt overdue."""
+        self._database.write(partial(redrives.hasten, job_id=job_id))
+
+    def redrive(
+        self, job_id: str, *, now: float, who: str = "", expected_version: int | None = None
+    ) -> int:
+        """Open the job's rejects, to be sent again, and return how many they were."""
+        act = Act(now, who, expected_version=expected_version)
+        job = self._database.write(partial(redrives.begin, job_id=job_id, act=act))
+        opened, first = 0, 0
+        while first < job.chunks:
+            page = partial(redrives.open_rejected, job=job, first=first, now=now)
+            count, first = self._database.write(page)
+            opened += count
+        return opened
+
     def finish(self, job_id: str, *, now: float) -> bool:
         """Finish a running or paused job whose chunks are all settled; tell whether it did."""
         job = self.get(job_id)
@@ -158,10 +186,11 @@ def _register(connection: Connection, *, job: NewJob, act: Act) -> bool:
         "version": 1,
         "registered_at": act.at,
     }
-    del row["group"]
+    del row["group"], row["notify"]
     if not add_new(connection, jobs, row):
         same_or_conflict(load_job(connection, job.id), job)
         return False
+    add_notice(connection, find(connection, job.id).key, job.notify)
     note(connection, act.line(job.id, "registered", "", JobState.RUNNING))
     return True
 

@@ -4,13 +4,16 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from injector.ledger.answers import AnswerTable
 from injector.ledger.database import Database
 from injector.ledger.engines import parse_url
 from injector.ledger.groups import GroupTable
 from injector.ledger.jobs import JobTable
 from injector.ledger.leases import LeaseTable
+from injector.ledger.notices import NoticeTable
 from injector.ledger.receipts import ReceiptTable
 from injector.ledger.signals import SignalTable
+from injector.ledger.takebacks import TakeBackTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,9 @@ class Ledger:
     signals: SignalTable
     groups: GroupTable
     leases: LeaseTable
+    takebacks: TakeBackTable
+    notices: NoticeTable
+    answers: AnswerTable
 
     def ping(self) -> None:
         """Ask the database for an answer; raises what any call may."""
@@ -49,4 +55,7 @@ def open_ledger(url: str, *, patience_s: float = 20.0, connections: int = 16) ->
         SignalTable(database),
         GroupTable(database),
         LeaseTable(database),
+        TakeBackTable(database),
+        NoticeTable(database),
+        AnswerTable(database),
     )

@@ -12,22 +12,27 @@ from injector.delivery.ports import Outcome
 from injector.ledger.values import (
     AuditLine,
     Chunks,
+    Given,
     GroupState,
     Job,
     JobState,
     Minute,
     NewJob,
+    Notice,
     RampDecision,
     Receipt,
     Reject,
     Selection,
+    TakeBack,
     Totals,
     Tuning,
 )
 
 __all__ = [
+    "Answers",
     "AuditLine",
     "Chunks",
+    "Given",
     "GroupState",
     "Groups",
     "Job",
@@ -37,12 +42,16 @@ __all__ = [
     "LedgerPort",
     "Minute",
     "NewJob",
+    "Notice",
+    "Notices",
     "RampDecision",
     "Receipt",
     "Receipts",
     "Reject",
     "Selection",
     "SignalLog",
+    "TakeBack",
+    "TakeBacks",
     "Totals",
     "Tuning",
 ]
@@ -77,8 +86,9 @@ class Jobs(Protocol):
     ) -> Job:
         """Change the state and write an audit line; a state it already has changes nothing.
 
-        Raises `Conflict` when the state cannot follow the present one, or when the job is not
-        at `expected_version` any more; None does not ask.
+        Raises `Conflict` when the state cannot follow the present one, and `Outdated` when the
+        job is not at `expected_version` any more; None does not ask. A job that ends has its
+        notice due.
         """
 
     def tune(
@@ -90,9 +100,9 @@ class Jobs(Protocol):
         who: str = "",
         expected_version: int | None = None,
     ) -> Job:
-        """Change weight, priority and rate limit, with an audit line for each that differs.
+        """Change weight, priority, rate limit and allowed rejects, each with an audit line.
 
-        Raises `Conflict` as `set_state` does.
+        Raises `Outdated` as `set_state` does.
         """
 
     def totals(self, job_id: str) -> Totals:
@@ -127,6 +137,18 @@ class Jobs(Protocol):
         """Note that overdue chunks were fed again, and return how many chunks were noted.
 
         Call it after their creates. Ranges that someone else refed meanwhile are passed over.
+        """
+
+    def hasten(self, job_id: str) -> None:
+        """Make all that was fed and has no settled receipt overdue, as if it were long ago."""
+
+    def redrive(
+        self, job_id: str, *, now: float, who: str = "", expected_version: int | None = None
+    ) -> int:
+        """Open the job's rejects, to be sent again, and return how many they were.
+
+        The job runs again, under new generations of its chunks. Raises `Conflict` for a
+        cancelled one, and `Outdated` as `set_state` does.
         """
 
     def finish(self, job_id: str, *, now: float) -> bool:
@@ -223,6 +245,55 @@ class Leases(Protocol):
         """Give the turn back; nothing happens when another owner holds it."""
 
 
+class TakeBacks(Protocol):
+    """Cancelled jobs whose waiting tasks are to be deleted."""
+
+    def ask(self, job_id: str, *, not_before: float, now: float, who: str = "") -> TakeBack:
+        """Want the waiting tasks of a cancelled job back; asked again, it is the same wish.
+
+        Raises `NotFound`, and `Conflict` for a job that is not cancelled.
+        """
+
+    def of(self, job_id: str) -> TakeBack | None:
+        """Return how far it is; None when it was not asked for."""
+
+    def open(self, group: str, *, now: float) -> Sequence[TakeBack]:
+        """Return the group's take-backs that can go on now."""
+
+    def advance(self, found: TakeBack, *, past: int, deleted: int, gone: int) -> bool:
+        """Note that the chunks up to `past` are done; False when someone else was quicker."""
+
+
+class Notices(Protocol):
+    """Jobs whose end is to be told."""
+
+    def due(self, group: str, *, now: float, limit: int = 10) -> Sequence[Notice]:
+        """Return the group's notices to give by now, the oldest first."""
+
+    def put_off(self, notice: Notice, *, until: float | None) -> None:
+        """Note another try, and when the next one is due; None for no more."""
+
+
+class Answers(Protocol):
+    """Answers that were given to requests marked with a key."""
+
+    def begin(self, key: str, question: str, *, now: float, patience_s: float) -> Given | None:
+        """Take the key for a question; return what there is for it, None when it is new.
+
+        One begun over `patience_s` ago and never answered was lost with its process, and begins
+        anew. Raises `Conflict` when the key was used for another question.
+        """
+
+    def give(self, key: str, given: Given) -> None:
+        """Keep the answer."""
+
+    def drop(self, key: str) -> None:
+        """Forget the key: nothing was done, and the next try is a new one."""
+
+    def forget(self, *, before: float) -> None:
+        """Remove the answers that were asked for before then."""
+
+
 class LedgerPort(Protocol):
     """The ledger's parts."""
 
@@ -245,6 +316,18 @@ class LedgerPort(Protocol):
     @property
     def leases(self) -> Leases:
         """The turns."""
+
+    @property
+    def takebacks(self) -> TakeBacks:
+        """The take-backs of cancelled jobs."""
+
+    @property
+    def notices(self) -> Notices:
+        """The notices of jobs that have ended."""
+
+    @property
+    def answers(self) -> Answers:
+        """The answers to requests marked with a key."""
 
     def ping(self) -> None:
         """Ask the database for an answer; raises what any call may."""

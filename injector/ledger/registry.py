@@ -7,7 +7,7 @@ from injector.errors import Conflict, Misused
 from injector.ledger.lookup import storable
 from injector.ledger.values import Job, NewJob
 
-CONTENT = ("group", "records", "chunks", "digest", "rejected", "parent")
+CONTENT = ("group", "records", "chunks", "digest", "rejected", "parent", "named_after")
 """What must agree, beside the manifest. Where the chunks lie is not content, and weight,
 priority and rate may have been changed since."""
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The migration that leads to these tables."""
 
 
@@ -49,6 +49,9 @@ jobs = Table(
     Column("registered_at", Double, nullable=False),
     Column("started_at", Double),
     Column("finished_at", Double),
+    Column("rejects_allowed", BigInteger),  # NULL: what the manifest says
+    Column("named_after", Text, nullable=False, server_default=""),
+    Column("redrives", Integer, nullable=False, server_default="0"),
     Index("jobs_by_group", "queue_group", "state"),
     Index("jobs_by_state", "state", "key"),
     sqlite_autoincrement=True,
@@ -172,4 +175,42 @@ audit = Table(
     Column("reason", Text, nullable=False),
     Index("audit_by_job", "job", "id"),
     sqlite_autoincrement=True,
+)
+
+takebacks = Table(
+    "takebacks",
+    METADATA,
+    Column("job", Integer, nullable=False),
+    Column("next", Integer, nullable=False),
+    Column("past", Integer, nullable=False),
+    Column("deleted", BigInteger, nullable=False),
+    Column("gone", BigInteger, nullable=False),
+    Column("not_before", Double, nullable=False),
+    PrimaryKeyConstraint("job", name="takebacks_pkey"),
+    sqlite_with_rowid=False,
+)
+
+notices = Table(
+    "notices",
+    METADATA,
+    Column("job", Integer, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("due", Double),  # NULL: nothing to tell
+    Column("tries", Integer, nullable=False),
+    PrimaryKeyConstraint("job", name="notices_pkey"),
+    Index("notices_by_time", "due"),
+    sqlite_with_rowid=False,
+)
+
+answers = Table(
+    "answers",
+    METADATA,
+    Column("key", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("status", Integer),  # NULL: not answered yet
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("key", name="answers_pkey"),
+    Index("answers_by_time", "at"),
+    sqlite_with_rowid=False,
 )

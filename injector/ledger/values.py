@@ -8,8 +8,8 @@ from enum import StrEnum
 class JobState(StrEnum):
     """Where a job stands.
 
-    running ⇄ paused; either → cancelled, finished, failed; failed → running. Cancelled and
-    finished are for good.
+    running ⇄ paused; either → cancelled, finished, failed; failed → running. Cancelled is for
+    good, and so is finished unless its rejects are sent again.
     """
 
     RUNNING = "running"
@@ -19,13 +19,20 @@ class JobState(StrEnum):
     FAILED = "failed"
 
 
+UNDER_WAY = frozenset({JobState.RUNNING, JobState.PAUSED})
+"""The states of a job that still goes on, or may."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewJob:
     """A job to register.
 
     `rejected` counts the records that staging found bad; their chunks' receipts list them
     like all others. `max_rate` is in injector tasks per second, None leaves it to the group.
-    `parent` is the job whose records this one sends again, empty for a job of its own.
+    `parent` is the job whose records this one sends again, empty for a job of its own, and
+    `named_after` the job by whose id its tasks are named, empty for its own. `rejects_allowed`
+    is how many rejects pause the job once passed, None leaves it to the manifest. `notify` is
+    whom to tell of its end, empty for nobody.
     """
 
     id: str
@@ -40,6 +47,9 @@ class NewJob:
     priority: int = 0
     max_rate: float | None = None
     parent: str = ""
+    rejects_allowed: int | None = None
+    named_after: str = ""
+    notify: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +58,8 @@ class Job:
 
     `cursor` is the first chunk that was never fed. `version` grows with every change of
     state or tuning (not of the cursor). `started_at` is None until the first chunk is fed,
-    `finished_at` until the job is finished, cancelled or failed. `max_rate` and the fields
-    before it are as in NewJob.
+    `finished_at` until the job is finished, cancelled or failed. `redrives` counts how often
+    its rejects were sent again. The other fields are as in NewJob.
     """
 
     id: str
@@ -71,6 +81,24 @@ class Job:
     registered_at: float
     started_at: float | None
     finished_at: float | None
+    rejects_allowed: int | None = None
+    named_after: str = ""
+    redrives: int = 0
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing of it goes on."""
+        return self.state not in UNDER_WAY
+
+    @property
+    def names(self) -> str:
+        """Return the job id that its tasks are named by."""
+        return self.named_after or self.id
+
+    @property
+    def tuning(self) -> "Tuning":
+        """Return what may be changed of it, as it is."""
+        return Tuning(self.weight, self.priority, self.max_rate, self.rejects_allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +108,7 @@ class Tuning:
     weight: float = 1.0
     priority: int = 0
     max_rate: float | None = None
+    rejects_allowed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +235,42 @@ class AuditLine:
     old: str
     new: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """How far the waiting tasks of a cancelled job are deleted again.
+
+    The chunks before `next` are done with, those before `past` are wanted. `deleted` counts
+    tasks that were taken back, `gone` those that had run, or were never created. `not_before`
+    is when fan-outs that were under way have ended.
+    """
+
+    job: str
+    next: int
+    past: int
+    deleted: int
+    gone: int
+    not_before: float
+
+    @property
+    def done(self) -> bool:
+        """Tell whether nothing is left to take back."""
+        return self.next >= self.past
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """That a job has ended is to be told to `url`; `tries` is how often that failed."""
+
+    job: str
+    url: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The answer to a request that was marked with a key; `status` is None until it has one."""
+
+    status: int | None
+    body: str

@@ -78,7 +78,9 @@ def test_sqlite_tables_are_the_same_to_the_letter(empty_sqlite: str):
 def statements(engine: Engine) -> set[str]:
     query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name <> 'alembic_version'"
     with engine.connect() as connection:
-        return {" ".join(str(sql).split()) for sql in connection.scalars(text(query))}
+        # a table that was copied by a migration comes back with its name in quotes
+        found = (str(sql).replace('"jobs"', "jobs") for sql in connection.scalars(text(query)))
+        return {" ".join(sql.split()) for sql in found}
 
 
 @pytest.mark.parametrize("released", RELEASED)
