@@ -159,7 +159,7 @@ def test_a_queue_whose_change_was_lost_is_told_again(world):
     broken = Breaking(world.queues, after=1)
     world.tick(queues=broken)
     world.tick()
-    assert {queue for queue, _, _ in world.queues.updates} == set(group_of().injector_queues)
+    assert [queue for queue, _, _ in world.queues.updates] == list(group_of().injector_queues)
     assert {queue.rate for queue in list(world.queues.queues.values())[:2]} == {0.25}
 
 
