@@ -1,0 +1,104 @@
+# Everything that can be said: three groups of which one publishes to a topic, tasks that carry
+# an identity, a private database, alerts to a channel, and other limits.
+
+terraform {
+  required_version = ">= 1.11"
+
+  required_providers {
+    google = {
+      source  = "hashicorp/google"
+      version = ">= 6.50, < 9"
+    }
+  }
+}
+
+variable "image" {
+  type    = string
+  default = "europe-west1-docker.pkg.dev/my-project/injector/injector:1.0.0"
+}
+
+variable "ledger_admin_password" {
+  type      = string
+  default   = null
+  ephemeral = true
+  sensitive = true
+}
+
+variable "project" {
+  type    = string
+  default = "my-project"
+}
+
+provider "google" {
+  project = var.project
+  region  = "europe-west1"
+}
+
+module "injector" {
+  source = "../.."
+
+  alerts = {
+    backlog              = 5000000
+    create_latency_s     = 0.5
+    notification_channel = ["projects/${var.project}/notificationChannels/1234567890"]
+  }
+
+  groups = {
+    bulk = {
+      dispatch        = { concurrency = 2000, rate = 400 }
+      injector_queues = 12
+      log_share       = 0.001
+      queues          = 60
+      ramp            = { max_rate = 2000, warm_rate = 50 }
+    }
+    events = { topic = true }
+    welcome = {
+      dispatch = { concurrency = 100, rate = 62.5 }
+      queues   = 10
+      retry    = { max_attempts = 20, max_retry_duration_s = 86400, min_backoff_s = 1 }
+      suffix   = "b"
+    }
+  }
+
+  image  = var.image
+  labels = { team = "mail" }
+
+  ledger = {
+    availability_type = "REGIONAL"
+    max_connections   = 1000
+    network           = "projects/${var.project}/global/networks/default"
+    subnetwork        = "projects/${var.project}/regions/europe-west1/subnetworks/default"
+    suffix            = "b"
+    tier              = "db-custom-4-15360"
+  }
+  ledger_admin_password         = var.ledger_admin_password
+  ledger_admin_password_version = 1
+
+  name      = "mail-injector"
+  operators = ["group:mail-team@example.com", "serviceAccount:pipeline@${var.project}.iam.gserviceaccount.com"]
+  project   = var.project
+
+  service = {
+    cpu                 = 4
+    dispatch_deadline_s = 300
+    environment         = { INJECTOR_HEDGE_DELAY_S = "0.5", INJECTOR_LOG_LEVEL = "WARNING" }
+    handler_budget_s    = 120
+    max_instances       = 30
+    memory              = "2Gi"
+    min_instances       = 1
+    request_timeout_s   = 240
+    worker_timeout_s    = 180
+    workers             = 4
+  }
+
+  store         = { keep_days = 90 }
+  task_accounts = ["worker@${var.project}.iam.gserviceaccount.com"]
+}
+
+output "groups" {
+  value = module.injector.groups
+}
+
+output "injector" {
+  value = module.injector
+}

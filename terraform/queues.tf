@@ -1,0 +1,141 @@
+locals {
+  group_ids = { for name, group in var.groups : name => join("-", compact([name, group.suffix])) }
+  parent    = "projects/${var.project}/locations/${var.region}/queues"
+
+  injector_queues = merge([
+    for name, group in var.groups : {
+      for number in range(group.injector_queues) : "${local.group_ids[name]}-injector-${number}" => group
+    }
+  ]...)
+  target_queues = merge([
+    for name, group in var.groups : {
+      for number in range(group.queues) : format("%s-%04d", local.group_ids[name], number) => group
+    } if !group.topic
+  ]...)
+
+  # What the service and the command line take as INJECTOR_GROUPS.
+  groups = jsonencode({
+    groups = {
+      for name, group in var.groups : name => merge(
+        {
+          injector_queues = "${local.parent}/${local.group_ids[name]}-injector-[0-${group.injector_queues - 1}]"
+          ramp = merge(
+            {
+              growth       = group.ramp.growth
+              initial_rate = group.ramp.initial_rate
+              interval     = group.ramp.interval_s
+              unsafe       = group.ramp.unsafe
+            },
+            group.ramp.max_rate == null ? {} : { max_rate = group.ramp.max_rate },
+            group.ramp.warm_rate == null ? {} : { warm_rate = group.ramp.warm_rate },
+          )
+        },
+        group.topic ? { topic = google_pubsub_topic.this[name].id } : {
+          queues              = format("%s/%s-[0000-%04d]", local.parent, local.group_ids[name], group.queues - 1)
+        },
+      )
+    }
+  })
+}
+
+resource "google_cloud_tasks_queue" "injector" {
+  for_each = local.injector_queues
+  project  = var.project
+  location = var.region
+  name     = each.key
+
+  rate_limits {
+    max_concurrent_dispatches = 10
+    max_dispatches_per_second = each.value.ramp.initial_rate / each.value.injector_queues
+  }
+
+  retry_config {
+    max_attempts  = 100
+    max_backoff   = "60s"
+    max_doublings = 6
+    min_backoff   = "1s"
+  }
+
+  stackdriver_logging_config {
+    sampling_ratio = each.value.log_share
+  }
+
+  lifecycle {
+    # The controller ramps these two, and only these.
+    ignore_changes = [
+      rate_limits[0].max_concurrent_dispatches,
+      rate_limits[0].max_dispatches_per_second,
+    ]
+  }
+
+  depends_on = [google_project_service.this]
+}
+
+resource "google_cloud_tasks_queue_iam_member" "feeds" {
+  for_each = google_cloud_tasks_queue.injector
+  project  = var.project
+  location = each.value.location
+  name     = each.value.name
+  role     = "roles/cloudtasks.enqueuer"
+  member   = local.account["service"].member
+}
+
+resource "google_cloud_tasks_queue_iam_member" "ramps" {
+  for_each = google_cloud_tasks_queue.injector
+  project  = var.project
+  location = each.value.location
+  name     = each.value.name
+  role     = "roles/cloudtasks.queueAdmin"
+  member   = local.account["service"].member
+}
+
+resource "google_cloud_tasks_queue" "target" {
+  for_each = local.target_queues
+  project  = var.project
+  location = var.region
+  name     = each.key
+
+  rate_limits {
+    max_concurrent_dispatches = each.value.dispatch.concurrency
+    max_dispatches_per_second = each.value.dispatch.rate
+  }
+
+  retry_config {
+    max_attempts       = each.value.retry.max_attempts
+    max_backoff        = "${each.value.retry.max_backoff_s}s"
+    max_doublings      = each.value.retry.max_doublings
+    max_retry_duration = each.value.retry.max_retry_duration_s == null ? null : "${each.value.retry.max_retry_duration_s}s"
+    min_backoff        = "${each.value.retry.min_backoff_s}s"
+  }
+
+  stackdriver_logging_config {
+    sampling_ratio = each.value.log_share
+  }
+
+  depends_on = [google_project_service.this]
+}
+
+resource "google_cloud_tasks_queue_iam_member" "fans_out" {
+  for_each = google_cloud_tasks_queue.target
+  project  = var.project
+  location = each.value.location
+  name     = each.value.name
+  role     = "roles/cloudtasks.enqueuer"
+  member   = local.account["service"].member
+}
+
+check "every_task_can_be_tried_again" {
+  assert {
+    condition     = alltrue([for group in var.groups : group.retry.max_attempts != 1])
+    error_message = "A group has max_attempts = 1: its tasks are lost when their target is starting or overloaded."
+  }
+}
+
+check "queues_can_take_what_is_created" {
+  assert {
+    condition = alltrue([
+      for group in var.groups : group.topic || group.queues * group.dispatch.rate >= 100 * group.ramp.initial_rate
+    ])
+    error_message = "A group's queues dispatch less than is created from the beginning (100 tasks for each injector task), so a backlog grows."
+  }
+}
