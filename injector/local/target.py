@@ -6,8 +6,9 @@ POST /…          one task's request; the last part of the path names the recor
 GET /tally       {"received": N, "distinct": N, "doubled": [the first hundred]}
 GET /deliveries  {record: how often it came}
 
-In LOG each delivery is a line, written before it is answered: the record as in the path, and the
-task. A target that is started again reads there what came before.
+In LOG each delivery is a line, written before it is answered: the record as in the path, the
+task, its retries so far, and when it was due. A target that is started again reads there what
+came before.
 """
 
 import json
@@ -18,6 +19,8 @@ from pathlib import Path
 from threading import Lock
 from urllib.parse import quote, unquote, urlsplit
 
+_TOLD = ("X-CloudTasks-TaskName", "X-CloudTasks-TaskRetryCount", "X-CloudTasks-TaskETA")
+
 
 class Tally:
     """How often each record was received; safe to use from several threads."""
@@ -27,13 +30,13 @@ class Tally:
         self._log = log.open("ab", buffering=0) if log else None
         self._lock = Lock()
 
-    def add(self, record: str, task: str = "") -> None:
-        """Count one delivery."""
-        line = f"{quote(record, safe='')}\t{task}\n".encode()
+    def add(self, record: str, *attempt: str) -> None:
+        """Count one delivery; what is told of its attempt goes into the log."""
+        line = "\t".join((quote(record, safe=""), *attempt)) + "\n"
         with self._lock:
             self._seen[record] += 1
             if self._log:
-                self._log.write(line)
+                self._log.write(line.encode())
 
     def summary(self) -> dict[str, object]:
         """Return the counts, and the first hundred records that came more than once."""
@@ -80,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         record = unquote(urlsplit(self.path).path.rsplit("/", 1)[-1])
-        self.server.tally.add(record, self.headers.get("X-CloudTasks-TaskName", ""))
+        self.server.tally.add(record, *(self.headers.get(name, "") for name in _TOLD))
         self._answer(b"")
 
     def do_GET(self) -> None:

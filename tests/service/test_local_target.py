@@ -35,10 +35,10 @@ def test_a_target_that_is_started_again_goes_on_counting(tmp_path: Path) -> None
     log = tmp_path / "deliveries.log"
     before = Tally(log)
     before.add("a/b c\n", "task-1")
-    before.add("EDDF", "task-2")
+    before.add("EDDF", "task-2", "0", "1800000000.5")
     before.close()
     again = Tally(log)
-    again.add("EDDF", "task-2")
+    again.add("EDDF", "task-2", "1", "1800000001.5")
     again.close()
     assert again.deliveries() == {"a/b c\n": 1, "EDDF": 2}
-    assert log.read_text().splitlines()[-1] == "EDDF\ttask-2"
+    assert log.read_text().splitlines()[-1] == "EDDF\ttask-2\t1\t1800000001.5"
