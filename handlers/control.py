@@ -56,4 +56,5 @@ def _as_json(tick: GroupTick) -> dict[str, object]:
         "fed": tick.fed,
         "refed": tick.refed,
         "finished": tick.finished,
+        "errands": tick.errands,
     }

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from handlers.webhook import post
 from injector.clock import Clock
 from injector.control.feed import Call, Feeder, Horizon
+from injector.control.notify import Notifies
 from injector.control.rules import Thresholds
+from injector.control.take_back import TakesBack
 from injector.control.tick import Ticker
 from injector.delivery.address import Address
 from injector.delivery.connection import Connection
@@ -65,6 +68,10 @@ class Parts:
             lease_s=LEASE_FOR_BUDGETS * settings.handler_budget_s * settings.clock_speed,
             patience_s=PATIENCE_S * settings.clock_speed,
             limits=Thresholds().on_clock(settings.clock_speed),
+            errands=(
+                Notifies(self.ledger, self.clock, post, settings.webhook_secret),
+                TakesBack(self.ledger, self.queues, self.open_job, self.clock),
+            ),
         )
 
 
@@ -119,11 +126,11 @@ def _hedging(settings: Settings, timeout_s: float) -> HedgingSettings | None:
 def job_opener(settings: Settings, creator_of: CreatorOf) -> Callable[[Job], OpenJob]:
     """Make the function that opens a job, whose manifest and store never change."""
     opened = lru_cache(maxsize=JOBS_KEPT)(
-        lambda manifest, store, group, records: _open(
-            parse_manifest(manifest), store, group_of(settings, group), records, creator_of
+        lambda manifest, store, group, names: _open(
+            parse_manifest(manifest), store, group_of(settings, group), names, creator_of
         )
     )
-    return lambda job: opened(job.manifest_json, job.store, job.group, job.records)
+    return lambda job: opened(job.manifest_json, job.store, job.group, job.named_after)
 
 
 def group_of(settings: Settings, name: str) -> Group:
@@ -135,15 +142,15 @@ def group_of(settings: Settings, name: str) -> Group:
 
 
 def _open(
-    manifest: Manifest, store: str, group: Group, records: int, creator_of: CreatorOf
+    manifest: Manifest, store: str, group: Group, names: str, creator_of: CreatorOf
 ) -> OpenJob:
     if group.topic:
         raise Misused(f"group {group.name} is a topic, to which this version does not publish")
     return OpenJob(
         ChunkReader(store).read,
-        compile_request(manifest, group.queues, ramp=group.ramp),
+        compile_request(manifest, group.queues, ramp=group.ramp, named_after=names),
         creator_of(group.name, manifest.create_mode, manifest.create_timeout),
-        manifest.rejects_allowed(records),
+        manifest.rejects_allowed,
     )
 
 

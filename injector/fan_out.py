@@ -52,15 +52,30 @@ class Renderer(Protocol):
     def create(self, record: Record, *, now: float) -> Create:
         """Return the create; raise Rejected when the record cannot become a task."""
 
+    def name(self, record: Record) -> tuple[str, str]:
+        """Return the queue and the id of the record's task."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenJob:
-    """A job ready to be fanned out; `rejected_limit` is how many rejects it may have."""
+    """A job ready to be fanned out.
+
+    `rejects_allowed` says how many of so many records may be rejected, unless the job itself
+    has been told.
+    """
 
     read: Callable[[int], Chunk]
     renderer: Renderer
     creator: Creator
-    rejected_limit: float
+    rejects_allowed: Callable[[int], float]
+
+    def limit(self, job: Job) -> float:
+        """Return how many rejects the job may have."""
+        return (
+            self.rejects_allowed(job.records)
+            if job.rejects_allowed is None
+            else job.rejects_allowed
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +114,7 @@ def fan_out(
     receipt = receipt_of(task, plan, chunk, results)
     merged = ledger.receipts.merge(receipt, now=clock.now(), counts=seen.to_counts())
     if receipt.rejected_mask:
-        stop_for_rejects(ledger.jobs, job, limit=opened.rejected_limit, now=clock.now())
+        stop_for_rejects(ledger.jobs, job, limit=opened.limit(job), now=clock.now())
     if fault := next((result.reason for result in results if result.queue_at_fault), ""):
         stop_for_fault(ledger.jobs, job, fault, now=clock.now())
         return Answer(Verdict.PARKED, merged, receipt, seen, fault)

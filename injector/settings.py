@@ -136,6 +136,9 @@ class Settings(BaseSettings):
     dispatch_deadline_s: float = Field(120.0, ge=15, le=1800, description="seconds from 15 to 1800")
     drain_s: float = Field(5.0, gt=0, le=8, description="seconds above 0 and at most 8")
 
+    webhook_secret: str = Field(
+        "", repr=False, description="what notices of ended jobs are signed with, such as whsec_…"
+    )
     horizon_s: float = Field(180.0, ge=1, le=3600, description="seconds from 1 to 3600")
     refeed_after_s: float = Field(900.0, ge=60, le=86400, description="seconds from 60 to 86400")
 

@@ -112,7 +112,9 @@ class Bench:
 
     def open_job(self, _job: Job) -> OpenJob:
         renderer = compile_request(load_manifest(MANIFEST, source="test"), GROUP.queues)
-        return OpenJob(self.chunks.__getitem__, renderer, self.creator, self.rejected_limit)
+        return OpenJob(
+            self.chunks.__getitem__, renderer, self.creator, lambda _: self.rejected_limit
+        )
 
     def deliver(self, chunk: int, *, job: str = "", ledger: object = None) -> Answer:
         return fan_out(

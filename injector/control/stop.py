@@ -1,10 +1,14 @@
 """How a job stops itself: it pauses with the reason, and goes on when a person says so."""
 
+from collections.abc import Iterable
+from itertools import takewhile
+
 from injector.errors import Conflict
-from injector.ledger.ports import Job, Jobs, JobState
+from injector.ledger.ports import AuditLine, Job, Jobs, JobState
 
 FAULT = "injector"
 REJECTS = "stop_when_rejected"
+LIMIT = "rejects_allowed"
 
 
 def stop_for_fault(jobs: Jobs, job: Job, reason: str, *, now: float) -> None:
@@ -15,16 +19,23 @@ def stop_for_fault(jobs: Jobs, job: Job, reason: str, *, now: float) -> None:
 def stop_for_rejects(jobs: Jobs, job: Job, *, limit: float, now: float) -> None:
     """Pause a job with more rejects than it may have, once: whoever resumes it has decided.
 
-    Costs a query of the totals; call it where a record was just rejected.
+    A limit that was changed since counts anew. Costs a query of the totals; call it where a
+    record was just rejected.
     """
     rejected = jobs.totals(job.id).rejected
-    if rejected <= limit or any(line.who == REJECTS for line in jobs.audit(job.id)):
+    if rejected <= limit or _has_stopped(jobs.audit(job.id)):
         return
     reason = (
         f"{rejected} of {job.records} records are rejected, above its limit of {limit:g}; "
         "look at the rejects, then resume or cancel"
     )
     _pause(jobs, job, reason, who=REJECTS, now=now)
+
+
+def _has_stopped(newest_first: Iterable[AuditLine]) -> bool:
+    """Tell whether the job stopped for its rejects after its limit was last changed."""
+    lines = takewhile(lambda line: line.what != LIMIT, newest_first)
+    return any(line.who == REJECTS for line in lines)
 
 
 def _pause(jobs: Jobs, job: Job, reason: str, *, who: str, now: float) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from injector.clock import Clock
 from injector.control.decision import Decision, Observation, Thresholds, decide
@@ -37,6 +38,14 @@ class GroupTick:
     finished: tuple[str, ...] = ()
     fed: int = 0
     refed: int = 0
+    errands: tuple[str, ...] = ()
+
+
+class Errand(Protocol):
+    """What else is done for a group at a tick, once it is fed."""
+
+    def run(self, group: Group, *, rate: float, time_left: Callable[[], float]) -> Iterable[str]:
+        """Do it, and say what was done; `rate` is in injector tasks per second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,7 @@ class Ticker:
     lease_s: float = 90.0
     patience_s: float = 3.0
     limits: Thresholds = field(default_factory=Thresholds)
+    errands: Sequence[Errand] = ()
 
     def tick(self, owner: str, *, time_left: Callable[[], float]) -> Sequence[GroupTick] | None:
         """Tick every group; None when another tick is under way."""
@@ -74,6 +84,7 @@ class Ticker:
             return None
         try:
             ticks = [self._in_time(group, time_left) for group in self._in_turn(now)]
+            ticks = [self._after(tick, time_left) for tick in ticks]
             self.ledger.signals.forget(before=now - SIGNALS_KEPT_S)
         finally:
             leases.release(LEASE, owner)
@@ -99,6 +110,19 @@ class Ticker:
             return self._tick(group, self.clock.now(), time_left)
         except InjectorError as error:
             return GroupTick(group.name, self._fault(group, str(error)))
+
+    def _after(self, tick: GroupTick, time_left: Callable[[], float]) -> GroupTick:
+        """Run the errands; those of a group with work of its own go at its first, slow rate."""
+        group = self.groups[tick.group]
+        first = group.ramp.initial_rate
+        rate = first if tick.fed or tick.refed else max(first, tick.rate)
+        said: list[str] = []
+        for errand in self.errands:
+            try:
+                said.extend(errand.run(group, rate=rate, time_left=time_left))
+            except InjectorError as error:
+                said.append(str(error))
+        return replace(tick, errands=tuple(said))
 
     def _fault(self, group: Group, why: str) -> Said:
         """Keep what went wrong where people look for it, unless it is the ledger."""

@@ -23,9 +23,9 @@ GET_OPERATION = "/google.longrunning.Operations/GetOperation"
 MOST_CREATES = 100
 FIRST_POLL_S = 0.1
 LONGEST_POLL_S = 2.0
-IDS_KEPT = 10_000
+IDS_KEPT = 1000
 
-_CODES = {code.value[0]: code.name for code in grpc.StatusCode}
+_CODES: dict[int, str] = {code.value[0]: code.name for code in grpc.StatusCode}
 REFUSALS = frozenset({"UNIMPLEMENTED", "PERMISSION_DENIED", "INVALID_ARGUMENT"})
 
 _State = types.BatchCreateTasksMetadata.State
@@ -67,6 +67,7 @@ class BatchTasks:
             operation = await self._finished(operation, call)
         except CallFailed as error:
             if error.code in REFUSALS:
+                self._ids.answered(identity)
                 raise BatchRefused(error.code, str(error)) from error
             return [judge(error.code, str(error), call.queue)] * len(call.creates)
         except UnicodeEncodeError as error:
@@ -125,7 +126,7 @@ def ends(operation: Operation, call: Call) -> list[Result]:
     metadata = _Metadata.FromString(operation.metadata.value)
     results = [_unnamed(operation, metadata.state, call.queue)] * len(call.creates)
     for number, status in metadata.failed_requests.items():
-        code = _CODES.get(status.code, "UNKNOWN")
+        code = code_of(status.code)
         results[number] = judge(code, status.message, call.queue)
     return results
 
@@ -133,8 +134,13 @@ def ends(operation: Operation, call: Call) -> list[Result]:
 def _unnamed(operation: Operation, state: int, queue: str) -> Result:
     if operation.HasField("response") or state in _RAN_TO_THE_END:
         return CREATED
-    code = _CODES.get(operation.error.code, "UNKNOWN")
+    code = code_of(operation.error.code)
     return judge(code if code != "OK" else "UNKNOWN", operation.error.message, queue)
+
+
+def code_of(number: int) -> str:
+    """Return the name of a status code."""
+    return _CODES.get(number, "UNKNOWN")
 
 
 class _RequestIds:

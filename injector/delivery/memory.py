@@ -2,10 +2,10 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from injector.delivery.ports import Create, Queue, Result
+from injector.delivery.ports import Create, Deleted, Queue, Result
 from injector.delivery.verdict import CREATED, EXISTED, judge, weigh
 from injector.errors import NotFound
 from injector.pacing.signals import Signals, Tally
@@ -26,6 +26,7 @@ class MemoryQueues:
         self.faults_met: Counter[str] = Counter()
         self._faults = list(faults)
         self._tally = Tally()
+        self._deleted: dict[str, Deleted] = {}
         self._lock = threading.Lock()
 
     def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
@@ -47,6 +48,22 @@ class MemoryQueues:
     def create_injector_tasks(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create injector tasks like any others."""
         return self.create_all(creates, budget_s=budget_s)
+
+    def delete_tasks(
+        self, names: Mapping[str, Sequence[str]], *, mark: str, budget_s: float
+    ) -> Deleted:
+        """Delete what is there; the same mark again finds what it found before."""
+        del budget_s
+        with self._lock:
+            known = self._deleted.get(mark)
+            if known:
+                return known
+            listed = [name for tasks in names.values() for name in tasks]
+            found = [name for name in listed if self.created.pop(name, None)]
+            deleted = Deleted(len(found), len(listed) - len(found))
+            if mark:
+                self._deleted[mark] = deleted
+        return deleted
 
     def get_queue(self, queue: str) -> Queue:
         """Return the queue."""

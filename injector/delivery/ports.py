@@ -1,6 +1,6 @@
 """What every way of creating tasks takes and answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -147,6 +147,27 @@ class Queue:
     burst: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What became of tasks that were to be deleted: `left` may be tried again.
+
+    `gone` counts those that were not there: they have run, or were never created.
+    """
+
+    deleted: int = 0
+    gone: int = 0
+    left: tuple[str, ...] = ()
+    reason: str = ""
+
+    def __add__(self, other: "Deleted") -> "Deleted":
+        return Deleted(
+            self.deleted + other.deleted,
+            self.gone + other.gone,
+            self.left + other.left,
+            self.reason or other.reason,
+        )
+
+
 class QueueAdmin(Protocol):
     """Reads and tunes queues, and fills the injector queues.
 
@@ -173,6 +194,15 @@ class QueueAdmin(Protocol):
 
     def create_injector_tasks(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create injector tasks, like `Creator.create_all` and without its throttle."""
+
+    def delete_tasks(
+        self, names: Mapping[str, Sequence[str]], *, mark: str, budget_s: float
+    ) -> Deleted:
+        """Delete tasks by queue and full name; never raises for what the service answers.
+
+        The same names under the same mark, tried again by whoever, count as they did before.
+        An empty mark tries anew.
+        """
 
     def close(self) -> None:
         """Let go of connections and threads; happens by itself when the process ends."""

@@ -1,14 +1,16 @@
 """Queues and injector tasks over the process's line, for the feed and the controller."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf
 
 from google.cloud.tasks_v2 import types
 
 from injector.delivery.cloud_tasks import routing
 from injector.delivery.connection import Connection
+from injector.delivery.deletes import delete_all
 from injector.delivery.line import CallFailed, Line
-from injector.delivery.ports import OWN_CODES, Create, Creator, Queue, Result
+from injector.delivery.ports import OWN_CODES, Create, Creator, Deleted, Queue, Result
 from injector.delivery.verdict import OVERLOAD_FAULTS, remedy
 from injector.errors import Conflict, InjectorError, Misused, NotFound, Retryable
 
@@ -64,6 +66,12 @@ class CloudTasksAdmin:
     def create_injector_tasks(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create injector tasks."""
         return self._creator.create_all(creates, budget_s=budget_s)
+
+    def delete_tasks(
+        self, names: Mapping[str, Sequence[str]], *, mark: str, budget_s: float
+    ) -> Deleted:
+        """Delete tasks, as one batch for each queue where the service has batches."""
+        return self._connection.run(partial(delete_all, names=names, mark=mark, budget_s=budget_s))
 
     def close(self) -> None:
         """Close the connection."""

@@ -32,6 +32,18 @@ def url_template(text: str) -> str:
     return text
 
 
+def webhook_url(text: str) -> str:
+    """Accept a URL over https, or over http to this machine."""
+    try:
+        parts = urlsplit(text)
+        local = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+    except ValueError as error:
+        raise wrong(f"webhook {text!r} is not a URL: {error}") from error
+    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
+        raise wrong(f"webhook {text!r} must begin with https://, or be on this machine")
+    return text
+
+
 def origin_of(template: str) -> str:
     """Return scheme, host and port of a URL template; empty when a record decides them."""
     found = _ORIGIN.match(template)

@@ -22,7 +22,7 @@ def identity_of(rule: str | ByField, position: dict[str, int]) -> Identity:
 
 
 def _by_ordinal(_row: Row, record: Record) -> tuple[bytes, str]:
-    ordinal = str(record.ordinal)
+    ordinal = str(record.ordinal if record.origin < 0 else record.origin)
     return ordinal.encode(), ordinal
 
 

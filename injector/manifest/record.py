@@ -16,13 +16,15 @@ class Record:
 
     `ordinal` counts the source's records from 0, bad ones too. `line` is the physical line
     in the file on which it starts, from 1. `file` names the source file where there are
-    several, and is empty otherwise.
+    several, and is empty otherwise. `origin` is what `ordinal` was in the job whose record is
+    sent again, and -1 for a record that is sent for the first time.
     """
 
     ordinal: int
     line: int
     raw: bytes
     file: str = ""
+    origin: int = -1
 
     def fields(self) -> dict[str, msgspec.Raw]:
         """Return each field's own JSON bytes, so that a number keeps every digit."""

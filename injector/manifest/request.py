@@ -75,6 +75,17 @@ class Renderer:
             self._check_size(create)
         return create
 
+    def name(self, record: Record) -> tuple[str, str]:
+        """Return the queue and the id of the record's task, at a fraction of `create`'s cost.
+
+        Raises Rejected for a record without identity; others may have a name and yet no task.
+        """
+        identity, suffix = self.identity(self.row_of(record.raw), record)
+        name, index = name_task(self.job, identity, suffix, len(self.queues))
+        if self.whole_chunks:
+            index = queue_index_of_chunk(self.job, record.ordinal // CHUNK, len(self.queues))
+        return self.queues[index], name
+
     def check(self, record: Record, *, now: float) -> None:
         """Raise Rejected exactly when `create` would, at half its cost."""
         row = self.row_of(record.raw)
@@ -120,16 +131,18 @@ def compile_request(
     *,
     ramp: Ramp | None = None,
     max_task_size: int = MAX_TASK_SIZE,
+    named_after: str = "",
 ) -> Renderer:
     """Compile the manifest for the group's queues; a topic counts as one queue.
 
     `ramp` is the group's; it spreads a job that starts at a set time. None means 500/50/5.
+    `named_after` is the job whose id names the tasks, empty for the manifest's own.
     """
     fields = fields_used(manifest)
     position = {name: index for index, name in enumerate(fields)}
     template = task_template(manifest)
     return Renderer(
-        job=manifest.job,
+        job=named_after or manifest.job,
         queues=queues,
         fields=fields,
         template=template,

@@ -30,7 +30,13 @@ from injector.manifest.fields import (
     within,
     wrong,
 )
-from injector.manifest.http import header_name, header_value, origin_of, url_template
+from injector.manifest.http import (
+    header_name,
+    header_value,
+    origin_of,
+    url_template,
+    webhook_url,
+)
 from injector.manifest.nodes import Plain
 
 BODY_METHODS = ("POST", "PUT", "PATCH")
@@ -150,6 +156,13 @@ class Http(Strict):
         return self.body
 
 
+class Notify(Strict):
+    """Whom to tell when the job has ended."""
+
+    webhook: Annotated[Text, AfterValidator(webhook_url)]
+    """An https URL that gets a POST with the totals; tried again for a day."""
+
+
 class Task(Strict):
     """What each record becomes.
 
@@ -218,6 +231,8 @@ class Manifest(Strict):
     """The job's share among jobs of its priority in the group."""
     priority: Annotated[Count, within(-100, 100)] = 0
     """Jobs of a higher priority go first."""
+    notify: Notify | None = None
+    """Whom to tell when the job has ended."""
 
     def rejects_allowed(self, records: int) -> int:
         """Return how many of so many records may be rejected before the job pauses itself."""
