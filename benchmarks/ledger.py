@@ -27,7 +27,7 @@ from sqlalchemy import text
 
 from injector.ledger import Ledger, open_ledger, upgrade
 from injector.ledger.ports import Chunks, NewJob, Receipt
-from injector.ledger.shards import TOTAL_SHARDS
+from injector.ledger.shards import SHARDS
 
 FULL = (1 << 100) - 1
 SEEN = {
@@ -204,7 +204,7 @@ def fill(ledger: Ledger, size: int) -> None:
     for part in range(200):
         ledger.receipts.merge(Receipt("job", part, 100, created_mask=FULL), now=1.0)
     count_up = text("UPDATE counters SET chunks = :settled, created = 100 * :settled")
-    settled = (size - LOST) // TOTAL_SHARDS
+    settled = (size - LOST) // SHARDS
     ledger.database.write(lambda c: c.execute(count_up, {"settled": settled}))
     ledger.database.read(lambda c: c.execute(text("ANALYZE")))
 

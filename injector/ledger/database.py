@@ -5,16 +5,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sqlalchemy import URL, Connection
-from tenacity import (
-    Retrying,
-    retry_if_exception_type,
-    stop_after_delay,
-    wait_random_exponential,
-)
 
-from injector.errors import Retryable
 from injector.ledger.engines import Engines, make_engines
 from injector.ledger.faults import told_as_ours
+from injector.ledger.patience import patiently
 from injector.ledger.schema import prepare
 
 T = TypeVar("T")
@@ -42,37 +36,17 @@ class Database:
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run it statement by statement, each a transaction by itself."""
-        return self._patiently(self._read, work)
+        return patiently(lambda: self._read(work), self._patience_s)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run it as one transaction."""
-        return self._patiently(self._write, work)
+        return patiently(lambda: self._write(work), self._patience_s)
 
     def close(self) -> None:
         """Close this process's connections."""
         engines = self._engines.pop(os.getpid(), None)
         if engines is not None:
             engines.close()
-
-    def _patiently(
-        self, run: Callable[[Callable[[Connection], T]], T], work: Callable[[Connection], T]
-    ) -> T:
-        """Run it, and only when it was not taken think of how to go on."""
-        try:
-            return run(work)
-        except Retryable:
-            return self._again(run, work)
-
-    def _again(
-        self, run: Callable[[Callable[[Connection], T]], T], work: Callable[[Connection], T]
-    ) -> T:
-        attempts = Retrying(
-            retry=retry_if_exception_type(Retryable),
-            wait=wait_random_exponential(multiplier=0.02, max=1.0),
-            stop=stop_after_delay(self._patience_s),
-            reraise=True,
-        )
-        return attempts(lambda: run(work))
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         with told_as_ours(self.url), self._here().reading.connect() as connection:

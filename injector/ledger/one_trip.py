@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import Connection, text
 
 from injector.ledger.joining import pack
-from injector.ledger.shards import SIGNAL_SHARDS, TOTAL_SHARDS, shard_of
+from injector.ledger.shards import shard_of
 from injector.ledger.signals import minute_of
 from injector.ledger.values import Receipt
 
@@ -26,7 +26,7 @@ WITH found AS (
   RETURNING job
 ), seen AS (
   INSERT INTO signals AS s (queue_group, minute, shard, counts_json)
-  SELECT queue_group, :minute, :part, :counts FROM found, kept WHERE :counts <> '{}'
+  SELECT queue_group, :minute, :shard, :counts FROM found, kept WHERE :counts <> '{}'
   ON CONFLICT (queue_group, minute, shard) DO UPDATE SET counts_json = (
     SELECT json_object_agg(key, total) FROM (
       SELECT key, sum(CAST(value AS bigint)) AS total FROM (
@@ -67,9 +67,8 @@ def keep_first(
         "masks": pack(receipt),
         "created": receipt.created_mask.bit_count(),
         "existed": receipt.existed_mask.bit_count(),
-        "shard": shard_of(receipt.chunk, TOTAL_SHARDS),
+        "shard": shard_of(receipt.chunk),
         "minute": minute_of(now),
-        "part": shard_of(receipt.chunk, SIGNAL_SHARDS),
         "counts": orjson.dumps(dict(counts)).decode(),
     }
     return bool(connection.scalar(_KEEP_FIRST, row))

@@ -12,7 +12,7 @@ from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
 from injector.ledger.lookup import Found, clean, find, storable, unknown
 from injector.ledger.one_trip import keep_first
-from injector.ledger.shards import SIGNAL_SHARDS, TOTAL_SHARDS, shard_of
+from injector.ledger.shards import shard_of
 from injector.ledger.signals import add_counts
 from injector.ledger.statements import add_new, add_up
 from injector.ledger.tables import counters, jobs, receipts, rejects
@@ -119,8 +119,7 @@ def _merge(
     _check_place(receipt, job)
     kept, whole = _keep(connection, job.key, receipt)
     if counts:
-        shard = shard_of(receipt.chunk, SIGNAL_SHARDS)
-        add_counts(connection, job.group, shard, counts, now=now)
+        add_counts(connection, job.group, shard_of(receipt.chunk), counts, now=now)
     if whole != kept:
         _list_rejects(connection, job.key, whole)
         _add_to_totals(connection, job.key, kept, whole)
@@ -162,7 +161,7 @@ def _add_to_totals(connection: Connection, key: int, kept: Receipt, whole: Recei
     """Add the difference, so that what was counted before is not counted again."""
     row = {
         "job": key,
-        "shard": shard_of(whole.chunk, TOTAL_SHARDS),
+        "shard": shard_of(whole.chunk),
         "chunks": whole.settled - kept.settled,
         "created": whole.created_mask.bit_count() - kept.created_mask.bit_count(),
         "existed": whole.existed_mask.bit_count() - kept.existed_mask.bit_count(),

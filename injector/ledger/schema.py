@@ -8,18 +8,26 @@ from sqlalchemy import URL, Connection, inspect, text
 from injector.errors import Misused
 from injector.ledger.engines import Engines, in_memory, make_engines, parse_url
 from injector.ledger.faults import told_as_ours
+from injector.ledger.patience import patiently
 from injector.ledger.tables import REVISION
 
 LOCK = 500_50_5
 """The advisory lock that one migration at a time holds in PostgreSQL."""
 
+PATIENCE_S = 20.0
+"""How long to wait for another one that is under way."""
+
 
 def upgrade(url: str) -> None:
     """Lead the database from whatever released schema it has, or none, to the present one."""
     parsed = parse_url(url)
-    engines = make_engines(parsed, wait_s=10.0, connections=1)
-    with closing(engines), told_as_ours(parsed):
-        _make_folder(parsed)
+    patiently(lambda: _upgrade(parsed), PATIENCE_S)
+
+
+def _upgrade(url: URL) -> None:
+    engines = make_engines(url, wait_s=PATIENCE_S / 2, connections=1)
+    with closing(engines), told_as_ours(url):
+        _make_folder(url)
         migrate(engines)
 
 

@@ -11,7 +11,7 @@ from injector.errors import Rejected
 from injector.ledger import Ledger
 from injector.ledger.lookup import find
 from injector.ledger.ports import NewJob, Receipt, Reject, Selection, Totals
-from injector.ledger.shards import TOTAL_SHARDS
+from injector.ledger.shards import SHARDS
 from injector.ledger.tables import receipts
 
 FULL = (1 << 100) - 1
@@ -146,7 +146,7 @@ def test_record_that_is_claimed_twice_in_one_receipt_counts_once(ledger: Ledger)
 
 
 def test_totals_add_up_over_more_chunks_than_there_are_shards(ledger: Ledger):
-    chunks = TOTAL_SHARDS + 10
+    chunks = SHARDS + 10
     job = register(ledger, chunks=chunks)
     for chunk in range(chunks):
         ledger.receipts.merge(Receipt(job, chunk, 100, 0b1111, FULL & ~0b1111), now=2.0)
