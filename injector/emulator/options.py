@@ -20,9 +20,9 @@ class Options:
     one, and None for the latter none. `app_engine` is the base URL that stands for every App
     Engine app. `queues` are made at the start: full names, each with its settings after an `=`
     if it has any; `queues_file` is a YAML list of the same. `speed` and `origin` set the clock;
-    `frozen` starts it standing, at `origin` if there is one. `overload` is what too many creates meet, if anything.
-    `state_file` keeps the state across restarts. `issuer` is the name in OIDC tokens; empty
-    means the control port, where its keys are shown.
+    `frozen` starts it standing, at `origin` if there is one. `overload` is what too many creates
+    meet, if anything. `state_file` keeps the state across restarts. `issuer` is the name in OIDC
+    tokens; empty means the control port, where its keys are shown.
     """
 
     host: str = "127.0.0.1"

@@ -29,10 +29,10 @@ _GRACE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An emulator at work, and where it listens; `http_port` is None if it does not."""
+    """An emulator at work, and where it listens; `control_port` is None if there is none."""
 
     port: int
-    http_port: int | None
+    control_port: int | None
     parts: Parts
 
 
@@ -51,13 +51,13 @@ async def running(options: Options) -> AsyncIterator[Running]:
         open_queues(parts.service, options)
         await stack.enter_async_context(_dispatching(parts, options))
         try:
-            http_port = await stack.enter_async_context(serve_http(parts, options))
+            control_port = await stack.enter_async_context(serve_http(parts, options))
             server = await _serve(parts, options)
         except OSError as error:
             ports = f"{options.host} ports {options.port} and {options.control_port}"
             raise Misused(f"{ports}: cannot listen ({error.strerror})") from error
         stack.push_async_callback(server.stop, grace_s=_GRACE_S)
-        yield Running(server.port, http_port, parts)
+        yield Running(server.port, control_port, parts)
 
 
 async def _serve(parts: Parts, options: Options) -> Server:
@@ -89,7 +89,7 @@ async def _run(options: Options) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     async with running(options) as emulator:
-        _log.info("emulator.started port=%s http_port=%s", emulator.port, emulator.http_port)
+        _log.info("emulator.started port=%s control_port=%s", emulator.port, emulator.control_port)
         await stopped.wait()
 
 

@@ -55,7 +55,7 @@ class Refused(grpc.RpcError, grpc.Call):
     def time_remaining(self) -> None: ...
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Stub:
     """One method of a channel that calls an emulator's handle, without any network."""
 
@@ -73,14 +73,18 @@ class Stub:
             routing["grpc-timeout"] = f"{int(timeout * 1000)}m"
         try:
             answer = self.parts.handle(self.method, self.serialize(request), routing)
-            answer = asyncio.run(_wait(answer)) if isawaitable(answer) else answer
+            answer = asyncio.run(_wait(answer, self.parts)) if isawaitable(answer) else answer
         except RpcError as error:
             raise Refused(error) from error
         return self.deserialize(answer), None
 
 
-async def _wait(answer):
-    return await answer
+async def _wait(answer, parts: Parts) -> bytes:
+    waiting = asyncio.ensure_future(answer)
+    await asyncio.sleep(0)
+    if parts.state_file is not None:
+        parts.state_file.flush()
+    return await waiting
 
 
 class Channel(grpc.Channel):

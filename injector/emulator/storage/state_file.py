@@ -59,8 +59,21 @@ class StateFile:
             writer.cancel()
             with suppress(asyncio.CancelledError):
                 await writer
-            self._write()
-            self._connection.close()
+            self.close()
+
+    def flush(self) -> None:
+        """Write what has changed, and let those go on who wait for it."""
+        changes = self._pending.take(self._service, now=self._service.now())
+        tables.write(self._connection, changes)
+        waiting, self._waiting = self._waiting, []
+        for done in waiting:
+            if not done.done():
+                done.set_result(None)
+
+    def close(self) -> None:
+        """Write what is left, and close the file."""
+        self.flush()
+        self._connection.close()
 
     async def _keep_writing(self) -> None:
         while True:
@@ -68,12 +81,4 @@ class StateFile:
                 await asyncio.wait_for(self._wanted.wait(), _IDLE_S)
             self._wanted.clear()
             if self.is_behind or self._waiting:
-                waiting, self._waiting = self._waiting, []
-                self._write()
-                for done in waiting:
-                    if not done.done():
-                        done.set_result(None)
-
-    def _write(self) -> None:
-        changes = self._pending.take(self._service, now=self._service.now())
-        tables.write(self._connection, changes)
+                self.flush()

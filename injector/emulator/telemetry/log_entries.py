@@ -1,5 +1,6 @@
 """Logging's ListLogEntries, so that google-cloud-logging works against the emulator."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -29,6 +30,7 @@ _SEVERITIES = {
     "alert": 700,
     "emergency": 800,
 }
+_SEVERITY = re.compile(r'(\bseverity\s*[<>!=:]+\s*)"?([A-Za-z]+)"?')
 
 
 def methods(log: OperationsLog) -> dict[str, Method]:
@@ -46,7 +48,7 @@ def list_log_entries(
     log: OperationsLog, service: Service, request: types.ListLogEntriesRequest
 ) -> types.ListLogEntriesResponse:
     """Return a page of the entries that pass the filter, in the order of their times."""
-    accepts = compile_filter(_quoted(request.filter), _field)
+    accepts = compile_filter(_plain(request.filter), _field)
     newest_first = _is_newest_first(request.order_by)
     scope = f"entries/{'/'.join(request.resource_names)}/{request.filter}/{newest_first}"
     after = int(pages.read(request.page_token, scope=scope, now=service.now()) or 0)
@@ -78,9 +80,14 @@ def _is_newest_first(order_by: str) -> bool:
     return order_by == "timestamp desc"
 
 
-def _quoted(text: str) -> str:
-    """Return a filter on one line: the logs' filters may be spread over several."""
-    return " ".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
+def _plain(text: str) -> str:
+    """Return a filter on one line, without comments, and with severities as their numbers."""
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("--")]
+    return _SEVERITY.sub(lambda found: found[1] + _rank(found[2]), " ".join(lines))
+
+
+def _rank(severity: str) -> str:
+    return str(_SEVERITIES.get(severity.casefold(), severity))
 
 
 def _field(name: str) -> Reader:

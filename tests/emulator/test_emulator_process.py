@@ -1,0 +1,85 @@
+"""The emulator as a process of its own: started, called, stopped, killed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import grpc
+import pytest
+from click.testing import CliRunner
+from google.cloud import tasks_v2
+from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpcTransport
+
+from injector.emulator.__main__ import main
+from tests.emulator.live import eventually
+
+LOCATION = "projects/p/locations/us-central1"
+QUEUE = f"{LOCATION}/queues/q"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def process(port: int, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "injector.emulator", "--port", str(port), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as started:
+        try:
+            eventually(lambda: listens(port), within_s=30)
+            yield started
+        finally:
+            with suppress(ProcessLookupError):
+                started.kill()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def client(port: int) -> Iterator[tasks_v2.CloudTasksClient]:
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield tasks_v2.CloudTasksClient(transport=CloudTasksGrpcTransport(channel=channel))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_process_ends_cleanly_when_told_to(number):
+    port = free_port()
+    with process(port, "--queue", QUEUE) as started, client(port) as caller:
+        assert caller.get_queue(name=QUEUE).name == QUEUE
+        started.send_signal(number)
+        output, _ = started.communicate(timeout=20)
+        assert (started.returncode, output) == (0, b"")
+
+
+def test_killed_process_has_lost_nothing_that_it_confirmed(tmp_path):
+    port = free_port()
+    arguments = ("--queue", QUEUE, "--state-file", str(tmp_path / "state.db"))
+    with process(port, *arguments) as started, client(port) as caller:
+        caller.pause_queue(name=QUEUE)
+        task = {"http_request": {"url": "http://x"}}
+        names = {caller.create_task(parent=QUEUE, task=task).name for _ in range(20)}
+        os.kill(started.pid, signal.SIGKILL)
+        started.wait(20)
+    with process(port, *arguments), client(port) as caller:
+        assert {task.name for task in caller.list_tasks(parent=QUEUE)} == names
+
+
+def test_help_names_every_option():
+    output = CliRunner().invoke(main, ["--help"]).output
+    for option in ("--port", "--control-port", "--queues-file", "--state-file", "--dynamics"):
+        assert option in output
+
+
+def test_mistake_ends_the_command_with_its_message():
+    result = CliRunner().invoke(main, ["--queue", "nonsense"])
+    assert result.exit_code == 2
+    assert "Queue name must be formatted" in result.output

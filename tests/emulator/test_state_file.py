@@ -1,0 +1,153 @@
+"""The state file: what a restart keeps."""
+
+import asyncio
+import sqlite3
+
+import pytest
+from google.cloud import tasks_v2
+
+from injector.emulator.options import Options
+from injector.emulator.server import running
+from injector.emulator.state.dynamics import OFF
+from injector.errors import Misused
+from tests.emulator.direct import direct_emulator, refused
+
+LOCATION = "projects/p/locations/us-central1"
+
+
+@pytest.fixture
+def restarted(tmp_path):
+    """Return what gives an emulator on the same file, after ending the one before."""
+    return lambda **options: direct_emulator(
+        state_file=tmp_path / "state.db", **{"origin": 1_800_000_000.0, **options}
+    )
+
+
+def test_queues_come_back_as_they_were(restarted):
+    with restarted() as before:
+        name = before.queue(
+            rate_limits={"max_dispatches_per_second": 7.5}, http_target={"http_method": "PUT"}
+        )
+        before.client.pause_queue(name=name)
+        before.client.purge_queue(name=name)
+        kept = before.client.get_queue(name=name)
+    with restarted() as after:
+        assert after.client.get_queue(name=name) == kept
+
+
+def test_tasks_come_back_with_their_counts_and_times(restarted):
+    with restarted() as before:
+        queue = before.queue(retry_config={"min_backoff": {"seconds": 30}})
+        before.task(queue, "failed", retry_config={"max_attempts": 3})
+        before.end(before.due()[0], 503)
+        before.task(queue, "future", schedule_time={"seconds": int(before.now) + 3600})
+        kept = list(before.client.list_tasks(parent=queue))
+    with restarted() as after:
+        assert list(after.client.list_tasks(parent=queue)) == kept
+        after.advance(3600)
+        headers = [(attempt.task.id, attempt.number) for _, attempt in after.due()]
+        assert headers == [("failed", 1), ("future", 0)]
+
+
+def test_attempt_whose_end_is_not_known_is_made_again(restarted):
+    with restarted() as before:
+        before.task(before.queue(), "t")
+        before.due()
+    with restarted() as after:
+        ((_, attempt),) = after.due()
+        assert attempt.number == 1
+
+
+def test_names_stay_reserved(restarted):
+    with restarted() as before:
+        queue, gone = before.queue(), before.queue("gone")
+        before.client.delete_task(name=before.task(queue, "t").name)
+        before.client.delete_queue(name=gone)
+    with restarted() as after:
+        with refused("ALREADY_EXISTS", "existed too recently"):
+            after.task(queue, "t")
+        with refused("FAILED_PRECONDITION"):
+            after.queue("gone")
+        assert after.depth(queue) == 0
+
+
+def test_operations_policies_and_keys_come_back(restarted):
+    with restarted() as before:
+        queue = before.queue()
+        item = {"parent": queue, "task": {"http_request": {"url": "http://x"}}}
+        request = {"parent": queue, "requests": [item], "request_id": "r"}
+        operation = before.client.batch_create_tasks(request=request).operation
+        policy = before.client.set_iam_policy(request={"resource": queue, "policy": {"version": 1}})
+        key = "projects/k/locations/us-central1/keyRings/r/cryptoKeys/c"
+        config = {"name": f"{LOCATION}/cmekConfig", "kms_key": key}
+        before.client.update_cmek_config(cmek_config=config)
+    with restarted() as after:
+        assert after.client.batch_create_tasks(request=request).operation == operation
+        assert after.client.get_iam_policy(request={"resource": queue}) == policy
+        assert after.client.get_cmek_config(name=config["name"]).kms_key == key
+        assert after.depth(queue) == 1
+
+
+def test_queue_made_again_does_not_get_its_old_tasks_back(restarted):
+    with restarted() as before:
+        name = before.queue()
+        before.task(name, "old")
+        before.client.delete_queue(name=name)
+        before.advance(4 * 86400)
+        before.queue()
+        before.task(name, "new")
+        origin = before.now
+    with restarted(origin=origin) as after:
+        names = [task.name.rpartition("/")[2] for task in after.client.list_tasks(parent=name)]
+        assert names == ["new"]
+
+
+def test_made_up_ids_do_not_repeat_after_a_restart(restarted):
+    names = set()
+    for _ in range(3):
+        with restarted() as emulator:
+            queue = f"{LOCATION}/queues/q"
+            if not names:
+                emulator.queue()
+            names.update(emulator.task(queue).name for _ in range(5))
+    assert len(names) == 15
+
+
+def test_file_that_is_no_state_file_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but long enough to be read as one " * 100)
+    with (
+        pytest.raises(Misused, match="cannot be used as state file"),
+        direct_emulator(state_file=path),
+    ):
+        pass
+
+
+def test_file_of_another_format_is_refused(tmp_path):
+    path = tmp_path / "state.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(Misused, match="has format 99"), direct_emulator(state_file=path):
+        pass
+
+
+def test_call_is_answered_once_its_change_is_in_the_file(tmp_path):
+    path = tmp_path / "state.db"
+
+    async def create() -> list[str]:
+        options = Options(port=0, state_file=path, dynamics=OFF, queues=(f"{LOCATION}/queues/q",))
+        async with running(options) as emulator:
+            name = f"{LOCATION}/queues/q"
+            emulator.parts.service.registry.pause(emulator.parts.service.registry.queues[name])
+            task = tasks_v2.Task(http_request={"url": "http://x"}, name=f"{name}/tasks/t")
+            request = tasks_v2.CreateTaskRequest(parent=name, task=task)
+            serialized = tasks_v2.CreateTaskRequest.serialize(request)
+            method = "/google.cloud.tasks.v2.CloudTasks/CreateTask"
+            await emulator.parts.handle(method, serialized, {})
+            with sqlite3.connect(path) as reader:
+                found = [row[0] for row in reader.execute("SELECT id FROM tasks")]
+            reader.close()
+            return found
+
+    assert asyncio.run(create()) == ["t"]
