@@ -8,6 +8,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event,
 from sqlalchemy.exc import ArgumentError
 
 from injector.errors import Misused
+from injector.ledger.iam_login import LoginToken, log_in_by_token
 
 WANTED = "give sqlite:///PATH or postgresql://USER@HOST/DATABASE"
 
@@ -48,6 +49,8 @@ def parse_url(text: str) -> URL:
 
 
 def _with_psycopg(url: URL) -> URL:
+    if url.query.get("login", "iam") != "iam":
+        raise Misused(f"the ledger's URL says login={url.query['login']}: say login=iam or nothing")
     if find_spec("psycopg") is None:
         raise Misused(
             "a ledger in PostgreSQL needs psycopg: pip install 'cloud-tasks-injector[postgres]'"
@@ -66,10 +69,10 @@ def make_engines(url: URL, *, wait_s: float, connections: int) -> Engines:
 
 def _postgresql(url: URL, *, wait_s: float, connections: int) -> Engine:
     """Return an engine on which a worker that hangs in a transaction loses it, and its locks."""
-    given = url.query.get("options", "")
+    given, by_token = url.query.get("options", ""), "login" in url.query
     settings = f"-c lock_timeout={wait_s * 1000:.0f} -c idle_in_transaction_session_timeout=60000"
-    return create_engine(
-        url,
+    engine = create_engine(
+        url.difference_update_query(["login"]),
         connect_args={
             "options": f"{given} {settings}".strip(),
             "connect_timeout": 10,
@@ -80,6 +83,9 @@ def _postgresql(url: URL, *, wait_s: float, connections: int) -> Engine:
         pool_timeout=wait_s,
         pool_recycle=1800,
     )
+    if by_token:
+        log_in_by_token(engine, LoginToken())
+    return engine
 
 
 def _sqlite(url: URL, *, wait_s: float, connections: int) -> Engine:
