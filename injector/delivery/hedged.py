@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from injector.delivery.call import Call, Sender
 from injector.delivery.limited import Turns
@@ -127,17 +128,18 @@ class _Race:
         """Start the hedge; its slot goes back even if it is cancelled before it runs."""
         self._call.tally.hedged()
         hedge = self._hedged.loop.create_task(self._hedge(send))
-        hedge.add_done_callback(lambda _: self._hedged.turns.give_back())
         self._hedges[send.attempt] = hedge
+        hedge.add_done_callback(partial(self._ended, send.attempt))
+
+    def _ended(self, attempt: int, _: object) -> None:
+        del self._hedges[attempt]
+        self._hedged.turns.give_back()
 
     async def _hedge(self, send: Send) -> None:
         call = self._call
         until = self._hedged.loop.time() + send.timeout_s
         copy = Call(call.queue, call.creates, until, call.tally)
-        try:
-            answer = await self._hedged.inner.send(copy)
-        finally:
-            del self._hedges[send.attempt]
+        answer = await self._hedged.inner.send(copy)
         if self._chain and _taken(answer):
             self._win(self._chain.succeeded(send.attempt), answer)
         elif self._chain:

@@ -6,6 +6,8 @@ from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import TypeVar
 
+from injector.errors import Retryable
+
 T = TypeVar("T")
 
 CLOSE_WITHIN_S = 5.0
@@ -16,15 +18,23 @@ class LoopThread:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self._closing = False
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="injector-delivery", daemon=True)
         self._thread.start()
 
     def submit(self, work: Coroutine[object, object, T]) -> Future[T]:
-        """Start the coroutine on the loop."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
+        """Start the coroutine on the loop; raises Retryable once that is closing."""
+        with self._lock:
+            if self._closing:
+                work.close()
+                raise Retryable("the connection was closed")
+            return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def close(self) -> None:
-        """Cancel what still runs, stop the loop and wait for its thread."""
+        """Take no more work, cancel what still runs, stop the loop and wait for its thread."""
+        with self._lock:
+            self._closing = True
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(CLOSE_WITHIN_S)
 

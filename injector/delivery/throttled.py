@@ -34,9 +34,10 @@ class Throttled:
 
     async def send(self, call: Call) -> Sequence[Result]:
         """Send the call, or hold it back."""
-        if not self._throttle.admit(call.queue, now=self._now(), draw=self._draw()):
-            call.tally.rejected(creates=len(call.creates))
-            return [HELD_BACK] * len(call.creates)
+        creates = len(call.creates)
+        if not self._throttle.admit(call.queue, now=self._now(), draw=self._draw(), calls=creates):
+            call.tally.rejected(creates=creates)
+            return [HELD_BACK] * creates
         results = await self._inner.send(call)
         self._learn(call.queue, results)
         return results

@@ -65,11 +65,14 @@ class Throttle:
         self._elapsed = 0.0
         self._seen: float | None = None
 
-    def admit(self, *, now: float, draw: float) -> bool:
-        """Say whether the call may be sent; `draw` is uniform in [0, 1)."""
+    def admit(self, *, now: float, draw: float, calls: int = 1) -> bool:
+        """Say whether the call may be sent; `draw` is uniform in [0, 1).
+
+        One that stands for several, such as a batch, is kept or sent as one and counts as many.
+        """
         if draw >= self.rejected_share(now=now):
             return True
-        self.rejected(now=now)
+        self.rejected(now=now, calls=calls)
         return False
 
     def answered(self, *, now: float, calls: int = 1) -> None:
@@ -145,11 +148,11 @@ class GroupThrottle:
         self._whole = Throttle(self._settings)
         self._queues: dict[str, Throttle] = {}
 
-    def admit(self, queue: str, *, now: float, draw: float) -> bool:
+    def admit(self, queue: str, *, now: float, draw: float, calls: int = 1) -> bool:
         """Say whether a call to the queue may be sent; `draw` is uniform in [0, 1)."""
         own = self._of(queue)
         throttle = self._whole if own.open(now=now) else own
-        return throttle.admit(now=now, draw=draw)
+        return throttle.admit(now=now, draw=draw, calls=calls)
 
     def answered(self, queue: str, *, now: float, calls: int = 1) -> None:
         """Count calls that the queue answered."""

@@ -245,6 +245,16 @@ def test_what_is_held_back_is_counted_and_not_sent() -> None:
     assert rejected > 90
 
 
+def test_a_batch_that_is_held_back_weighs_as_much_as_one_that_fails() -> None:
+    async def send() -> tuple[int, float]:
+        inner, throttle = Scripted("UNAVAILABLE"), GroupThrottle()
+        for _ in range(2):
+            await throttled(inner, throttle).send(call_of("a", "b", "c", "d"))
+        return len(inner.sent), throttle.rejected_share(QUEUE, now=1.0)
+
+    assert asyncio.run(send()) == (1, pytest.approx(8 / 9))
+
+
 def test_a_batch_is_counted_record_by_record_and_timed_once() -> None:
     async def send() -> tuple[int, dict[str, int], int]:
         call = call_of("a", "b", "c")
