@@ -108,6 +108,8 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
     Point clients at it with CLOUDTASKS_EMULATOR_HOST or CLOUD_TASKS_EMULATOR_HOST, or an
     insecure channel to HOST:PORT. On the control port are a status page, /metrics, the v2 JSON
     API under /v2, the keys of its tokens, and /control: clock, faults, reset, history.
+
+    Example: injector emulator --queue projects/p/locations/l/queues/q --control-port 8124
     """
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s %(message)s")
     rules = Rules(
