@@ -17,6 +17,7 @@ from injector.delivery.address import Address
 from injector.delivery.connection import Connection
 from injector.delivery.creator import Delivery, make_creator
 from injector.delivery.ports import Create, Outcome
+from injector.errors import Retryable
 from tests.scripted_service import Service
 
 QUEUE = "projects/p/locations/l/queues/q"
@@ -158,6 +159,29 @@ def test_close_lets_go_of_threads_and_sockets(service: Service) -> None:
     assert threading.active_count() > threads
     connection.close()
     assert [each.name for each in threading.enumerate() if each.name == "injector-delivery"] == []
+
+
+def test_closing_while_threads_create_leaves_nobody_waiting(service: Service) -> None:
+    """What was cut off is not taken, and taken when it is sent again."""
+    connection = Connection(Address(emulator_host=service.address))
+    creator = make_creator(connection, Delivery(mode="single"))
+
+    def request(number: int) -> set[Outcome]:
+        creates = [Create(QUEUE, f"t{number}-{each}", "http://t.test/") for each in range(20)]
+        try:
+            return {result.outcome for result in creator.create_all(creates, budget_s=20)}
+        except Retryable:
+            return {Outcome.NOT_TAKEN}
+
+    with ThreadPoolExecutor(4) as pool:
+        ends = pool.map(request, range(60))
+        for _ in range(20):
+            connection.close()
+        assert Outcome.REJECTED not in set().union(*ends)
+        settled = set().union(*pool.map(request, range(60)))
+    connection.close()
+    assert settled <= {Outcome.CREATED, Outcome.EXISTED}
+    assert len(service.tasks) == 60 * 20
 
 
 def test_workers_forked_from_an_application_that_created_before_all_create(
