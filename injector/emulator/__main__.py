@@ -75,7 +75,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="A location that exists; with any given, no other does.",
 )
 @click.option("--max-queues", default=0, help="Most queues of a location; 0 sets no limit.")
-@click.option("--max-task-bytes", default=Rules().max_task_bytes, help="Largest stored task.")
+@click.option(
+    "--max-task-bytes",
+    default=Rules().max_task_bytes,
+    type=click.IntRange(1024),
+    help="Largest stored task.",
+)
 @click.option("--issuer", default="", help="Issuer in OIDC tokens; the control port by default.")
 @click.option("--seed", default=0, help="Seed of all chance: made-up ids and faults.")
 @click.option("--log-level", default="WARNING", help="Least level of what is logged.")

@@ -18,7 +18,7 @@ from injector.emulator.parts import Parts
 from injector.emulator.records.history import History
 from injector.emulator.records.metrics import Metrics
 from injector.emulator.records.operations_log import OperationsLog
-from injector.emulator.rpc import Code, Handle, RpcError
+from injector.emulator.rpc import Handle, RpcError
 from injector.emulator.state.registry import Registry
 from injector.emulator.storage.pending import Pending
 from injector.emulator.storage.state_file import StateFile
@@ -53,7 +53,7 @@ def assemble(options: Options) -> Parts:
         metrics=metrics,
         log=log,
         issuer=Issuer(options.issuer_name()),
-        handle=_counted(Faulty(inner, plan, clock, table.resource), metrics, clock),
+        handle=Counted(Faulty(inner, plan, clock, table.resource), metrics.call_ended),
         state_file=file,
     )
 
@@ -64,13 +64,6 @@ def _state_file(options: Options, service: Service, pending: Pending) -> StateFi
     file = StateFile(options.state_file, service, pending)
     file.restore()
     return file
-
-
-def _counted(inner: Handle, metrics: Metrics, clock: Timeline) -> Handle:
-    def count(method: str, code: Code, routing: str) -> None:
-        metrics.call_ended(method, code, routing, now=clock.now())
-
-    return Counted(inner, count)
 
 
 def _telemetry(metrics: Metrics, log: OperationsLog) -> dict[str, Method]:

@@ -104,5 +104,6 @@ async def _keep_house(parts: Parts) -> None:
         registry.expire(now=now)
         for queue in registry.queues.values():
             parts.metrics.measure_depth(queue, now=now)
+        parts.metrics.gather(now=now)
         gc.freeze()
         await asyncio.sleep(_HOUSEKEEPING_S)

@@ -33,7 +33,8 @@ def put(service: Service, queue: Queue, message: messages.Task, view: int) -> by
     generated = not message.name
     task_id = service.make_id(queue) if generated else _claim(queue, message.name, now=now)
     to_app_engine = task_form.complete(message, service.configs[queue.name])
-    _check_accounts(service, message)
+    if service.rules.service_accounts:
+        _check_account(message, service.rules.service_accounts)
     message.name = queue.prefix + task_id
     message.create_time.seconds = int(now)
     due = task_form.schedule_time(message, now=now)
@@ -41,11 +42,12 @@ def put(service: Service, queue: Queue, message: messages.Task, view: int) -> by
     task = Task(task_id, b"", due, now)
     task.generated, task.to_app_engine = generated, to_app_engine
     task.retry = task_form.retry_of(message)
-    task.form = message.SerializeToString()
-    task_form.check_size(task.form, message, limit=service.rules.max_task_bytes)
+    form = task.form = message.SerializeToString()
+    if len(form) >= task_form.SMALL:
+        task_form.check_size(form, message, limit=service.rules.max_task_bytes)
     if service.registry.add(queue, task):
         service.wake()
-    return _answer(task.form, message, view)
+    return _answer(form, message, view)
 
 
 def get_task(service: Service, request: messages.GetTaskRequest) -> messages.Task:
@@ -98,11 +100,8 @@ def _claim(queue: Queue, name: str, *, now: float) -> str:
     return task_id
 
 
-def _check_accounts(service: Service, message: messages.Task) -> None:
-    """Check that the task's service account exists, as production does, if any are known."""
-    known = service.rules.service_accounts
-    if not known:
-        return
+def _check_account(message: messages.Task, known: frozenset[str]) -> None:
+    """Check that the task's service account exists, as production does."""
     request = message.http_request
     kind = request.WhichOneof("authorization_header")
     token = request.oidc_token if kind == "oidc_token" else request.oauth_token

@@ -14,6 +14,7 @@ _PREFIX = "cloudtasks_"
 
 def scrape(parts: Parts) -> bytes:
     """Return every metric as text."""
+    parts.metrics.gather(now=parts.clock.now())
     registry = CollectorRegistry()
     registry.register(_Emulator(parts))
     return generate_latest(registry)

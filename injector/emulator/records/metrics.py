@@ -1,6 +1,7 @@
 """What the service measures of queues and calls, under the names of Cloud Monitoring."""
 
 import re
+from collections import Counter
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -25,6 +26,7 @@ class Metrics(Witness):
         self.delays_ms = Series()
         self.calls = Series()
         self.depths = Series()
+        self._ended: Counter[tuple[str, Code, str]] = Counter()
 
     def attempt_started(self, queue: Queue, attempt: Attempt) -> None:
         """Measure how late an attempt left."""
@@ -40,10 +42,19 @@ class Metrics(Witness):
         del attempt
         self.attempts.count((queue.name, rpc_code(outcome).name), now=now)
 
-    def call_ended(self, method: str, code: Code, routing: str, *, now: float) -> None:
-        """Count a call of the Cloud Tasks API; `routing` is what its client sent for routing."""
-        if method.startswith(TASKS):
-            self.calls.count((*_call(method, routing), code.name), now=now)
+    def call_ended(self, method: str, code: Code, routing: str) -> None:
+        """Count a call; `routing` is what its client sent for routing."""
+        self._ended[method, code, routing] += 1
+
+    def gather(self, *, now: float) -> None:
+        """Put the calls counted lately into the running minute.
+
+        They are gathered when somebody looks, and every few seconds: a call has no time for it.
+        """
+        ended, self._ended = self._ended, Counter()
+        for (method, code, routing), number in ended.items():
+            if method.startswith(TASKS):
+                self.calls.count((*_call(method, routing), code.name), now=now, number=number)
 
     def measure_depth(self, queue: Queue, *, now: float) -> None:
         """Take a sample of a queue's depth."""
@@ -53,6 +64,7 @@ class Metrics(Witness):
         """Forget everything."""
         for series in (self.attempts, self.delays_ms, self.calls, self.depths):
             series.clear()
+        self._ended.clear()
 
     def _measure(self, queue: str, late_ms: float, now: float) -> None:
         point = self.delays_ms.point((queue,), now=now)

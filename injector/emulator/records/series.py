@@ -55,10 +55,10 @@ class Series:
         """Return what was counted since the start."""
         return dict(self._totals)
 
-    def count(self, labels: Labels, *, now: float) -> None:
-        """Count one more."""
-        self.point(labels, now=now).number += 1
-        self._totals[labels] = self._totals.get(labels, 0) + 1
+    def count(self, labels: Labels, *, now: float, number: int = 1) -> None:
+        """Count one more, or several."""
+        self.point(labels, now=now).number += number
+        self._totals[labels] = self._totals.get(labels, 0) + number
 
     def point(self, labels: Labels, *, now: float) -> Point:
         """Return the running minute's point, to be added to."""

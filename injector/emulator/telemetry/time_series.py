@@ -61,6 +61,7 @@ def list_time_series(
     """Return the series that pass the filter, aligned and reduced as asked, newest point first."""
     project = request.name.removeprefix("projects/")
     accepts = compile_filter(request.filter, _field)
+    metrics.gather(now=service.now())
     now = datetime.fromtimestamp(service.now(), UTC)
     end = (request.interval.end_time or now).timestamp()
     start = request.interval.start_time.timestamp() if request.interval.start_time else end - 60
