@@ -23,9 +23,11 @@ class Turns:
         return not self._waiting and self._slots.take()
 
     async def take(self) -> None:
-        """Wait for a slot; whoever wants to wait no longer is cancelled."""
-        if self.take_spare():
-            return
+        """Take a slot, if need be after a wait; whoever will wait no longer is cancelled."""
+        if not self.take_spare():
+            await self._wait()
+
+    async def _wait(self) -> None:
         turn: asyncio.Future[None] = self._loop.create_future()
         self._waiting.append(turn)
         try:
@@ -56,7 +58,8 @@ class Limited:
     async def send(self, call: Call) -> Sequence[Result]:
         """Wait for a slot, then send."""
         since = self._now()
-        await self._turns.take()
+        if not self._turns.take_spare():
+            await self._turns.take()
         now = self._now()
         call.tally.waited(now - since)
         try:

@@ -126,6 +126,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
+        self._durations: defaultdict[str, list[float]] = defaultdict(list)
 
     def answered(self, *, creates: int = 1) -> None:
         """Count creates that the service answered, refusals for good included."""
@@ -160,11 +161,15 @@ class Tally:
     def drain(self) -> Signals:
         """Return what was counted since the last time."""
         counts, self._counts = self._counts, Counter()
+        durations, self._durations = self._durations, defaultdict(list)
+        for name, seconds in durations.items():
+            for bucket, count in Counter(map(bucket_of, seconds)).items():
+                counts[f"{name}.{bucket}"] = count
+            counts[f"{name}.us"] = round(sum(seconds) * 1e6)
         return Signals.from_counts(counts)
 
     def _time(self, name: str, seconds: float) -> None:
-        self._counts[f"{name}.{bucket_of(seconds)}"] += 1
-        self._counts[f"{name}.us"] += round(seconds * 1e6)
+        self._durations[name].append(seconds)
 
 
 def _flat(signals: Signals) -> Iterator[tuple[str, int]]:
