@@ -60,6 +60,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="SECONDS",
     help="How long the name of a deleted queue stays reserved.",
 )
+@click.option(
+    "--queue-delay",
+    default=0.0,
+    metavar="SECONDS",
+    help="How long a new queue is not found yet; up to 60 in production.",
+)
+@click.option("--quotas", is_flag=True, help="Limit forced runs and lists, as production does.")
 @click.option("--operation-time", default=0.0, metavar="SECONDS", help="How long a batch takes.")
 @click.option(
     "--service-account",
@@ -99,6 +106,8 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
     state_file: Path | None,
     task_window: float,
     queue_window: float,
+    queue_delay: float,
+    quotas: bool,  # noqa: FBT001  # a flag of the command
     operation_time: float,
     accounts: tuple[str, ...],
     locations: tuple[str, ...],
@@ -123,6 +132,7 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
         service_accounts=frozenset(accounts),
         locations=frozenset(locations),
         max_queues=max_queues,
+        ready_s=queue_delay,
         operation_s=operation_time,
     )
     try:
@@ -140,6 +150,7 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
             overload=Overload() if dynamics == "faithful" else None,
             windows=Windows(task_s=task_window, queue_s=queue_window),
             rules=rules,
+            quotas=quotas,
             state_file=state_file,
             seed=seed,
             issuer=issuer,

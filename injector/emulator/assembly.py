@@ -11,6 +11,7 @@ from injector.emulator.entry.counted import Counted
 from injector.emulator.entry.durable import Durable
 from injector.emulator.entry.faulty import Faulty
 from injector.emulator.entry.loaded import Loaded
+from injector.emulator.entry.quota import Quota
 from injector.emulator.entry.table import Table
 from injector.emulator.faults.plan import Effect, Plan
 from injector.emulator.options import Options
@@ -35,7 +36,7 @@ def assemble(options: Options) -> Parts:
     draw = Random(options.seed).random  # noqa: S311  # chance, not secrets
     plan = Plan(draw)
     service = Service(Registry(), clock.now, rules=options.rules, seed=options.seed)
-    service.failing = _failing(plan, clock)
+    service.failing, service.sleep = _failing(plan, clock), clock.sleep
     history, metrics, log = History(), Metrics(), OperationsLog(service.configs)
     pending = Pending()
     witnesses = (history, metrics, log, *([pending] if options.state_file else []))
@@ -43,6 +44,8 @@ def assemble(options: Options) -> Parts:
     file = _state_file(options, service, pending)
     table = Table(service, _telemetry(metrics, log))
     inner: Handle = Bounded(table if file is None else Durable(table, file))
+    if options.quotas:
+        inner = Quota(inner, clock.now, table.resource)
     if options.overload is not None:
         inner = Loaded(inner, options.overload, clock, draw)
     return Parts(

@@ -21,8 +21,9 @@ class Options:
     Engine app. `queues` are made at the start: full names, each with its settings after an `=`
     if it has any; `queues_file` is a YAML list of the same. `speed` and `origin` set the clock;
     `frozen` starts it standing, at `origin` if there is one. `overload` is what too many creates
-    meet, if anything. `state_file` keeps the state across restarts. `issuer` is the name in OIDC
-    tokens; empty means the control port, where its keys are shown.
+    meet, if anything; `quotas` limits forced runs and lists as production does. `state_file`
+    keeps the state across restarts. `issuer` is the name in OIDC tokens; empty means the control
+    port, where its keys are shown.
     """
 
     host: str = "127.0.0.1"
@@ -37,6 +38,7 @@ class Options:
     frozen: bool = False
     dynamics: Dynamics = PRESETS["gentle"]
     overload: Overload | None = None
+    quotas: bool = False
     windows: Windows = field(default_factory=Windows)
     rules: Rules = field(default_factory=Rules)
     state_file: Path | None = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from io import StringIO
+from math import inf
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -27,7 +28,7 @@ def open_queues(service: Service, options: Options) -> None:
         except RpcError as error:
             raise Misused(f"{source}: {error.message}") from error
         service.configs[config.name] = config
-        service.registry.open(config.name, limits, now=service.now())
+        service.registry.open(config.name, limits, now=service.now()).opened_at = -inf
 
 
 def _configs(options: Options) -> Iterator[tuple[str, messages.Queue]]:

@@ -1,5 +1,7 @@
 """Batches of tasks and the operations that report them."""
 
+import asyncio
+
 import pytest
 from google.cloud import tasks_v2
 from google.cloud.tasks_v2.types import cloudtasks
@@ -216,3 +218,25 @@ def test_results_are_bounded_and_the_oldest_goes_first():
         operations.add(f"{LOCATION}/operations/{number}", f"key-{number}", b"x" * 40)
     assert operations.names(LOCATION) == [f"{LOCATION}/operations/{n}" for n in (3, 4)]
     assert operations.started_by("key-0") is None
+
+
+def test_waiting_for_an_operation_ends_with_it(emulate):
+    emulator = emulate(rules=Rules(operation_s=5), frozen=False, speed=100.0, origin=None)
+    queue = emulator.queue()
+    operation = create(emulator, queue, [item(queue)])
+    request = operations_pb2.WaitOperationRequest(name=operation.name)
+    request.timeout.FromMilliseconds(100)
+    method = "/google.longrunning.Operations/WaitOperation"
+
+    async def wait() -> tuple[bytes, bytes]:
+        too_short = await emulator.parts.handle(method, request.SerializeToString(), {})
+        request.ClearField("timeout")
+        waiting = asyncio.ensure_future(
+            emulator.parts.handle(method, request.SerializeToString(), {})
+        )
+        await emulator.parts.clock.sleep(5)
+        emulator.parts.service.operations.finish_due(now=emulator.now)
+        return too_short, await waiting
+
+    forms = asyncio.run(wait())
+    assert [operations_pb2.Operation.FromString(form).done for form in forms] == [False, True]

@@ -3,6 +3,7 @@
 import pytest
 from google.cloud import tasks_v2
 
+from injector.emulator.api.service import Rules
 from tests.emulator.direct import refused
 
 LOCATION = "projects/p/locations/us-central1"
@@ -208,3 +209,34 @@ def test_page_token_belongs_to_its_filter_and_ages(direct):
     direct.advance(2 * 3600 + 1)
     with refused("INVALID_ARGUMENT", "2 hours"):
         list(direct.client.list_queues(request={**request, "page_token": token}))
+
+
+def test_new_queue_can_take_a_while_to_be_found(emulate):
+    emulator = emulate(rules=Rules(ready_s=60))
+    name = emulator.queue()
+    with refused("NOT_FOUND", "wait at least a minute"):
+        emulator.client.get_queue(name=name)
+    with refused("NOT_FOUND", "wait at least a minute"):
+        emulator.task(name)
+    emulator.advance(60)
+    assert emulator.task(name).name
+
+
+def test_lists_are_limited_by_project_if_quotas_are_on(emulate):
+    emulator = emulate(quotas=True)
+    for _ in range(600):
+        list(emulator.client.list_queues(parent=LOCATION))
+    with refused("RESOURCE_EXHAUSTED", "600 list requests per minute for projects/p"):
+        list(emulator.client.list_queues(parent=LOCATION))
+    list(emulator.client.list_queues(parent="projects/other/locations/us-central1"))
+    emulator.advance(0.2)
+    list(emulator.client.list_queues(parent=LOCATION))
+
+
+def test_forced_runs_are_limited_if_quotas_are_on(emulate):
+    emulator = emulate(quotas=True)
+    name = emulator.task(emulator.queue()).name
+    for _ in range(60):
+        emulator.client.run_task(name=name)
+    with refused("RESOURCE_EXHAUSTED", "60 force-run requests"):
+        emulator.client.run_task(name=name)

@@ -143,3 +143,19 @@ def test_details_of_an_error_are_shown(live, rest):
     answer = ask(live, "POST", f"{LOCATION}/queues", json={"name": "bad"}).json()["error"]
     assert answer["status"] == "INVALID_ARGUMENT"
     assert answer["details"][0]["@type"] == "type.googleapis.com/google.rpc.Help"
+
+
+def test_body_is_buffered_as_a_task_for_the_queues_target(live, rest):
+    target = {"uri_override": {"scheme": "HTTP", "host": "worker.test", "port": 8080}}
+    target["uri_override"]["path_override"] = {"path": "/go"}
+    queue = f"{LOCATION}/queues/buffered"
+    rest.create_queue(parent=LOCATION, queue={"name": queue, "http_target": target})
+    rest.pause_queue(name=queue)
+    made = ask(live, "POST", f"{queue}/tasks/t-1:buffer", data=b"raw", headers={"X-A": "a"}).json()
+    assert made["task"]["name"] == f"{queue}/tasks/t-1"
+    request = {"name": f"{queue}/tasks/t-1", "response_view": tasks_v2.Task.View.FULL}
+    task = live.client.get_task(request=request).http_request
+    assert (task.url, task.body) == ("http://worker.test:8080/go", b"raw")
+    assert (task.headers["X-A"], task.headers["Content-Type"]) == ("a", "application/json")
+    assert ask(live, "POST", f"{queue}/tasks:buffer", data=b"raw").status_code == 200
+    assert ask(live, "POST", f"{QUEUE}/tasks:buffer", data=b"raw").status_code == 400

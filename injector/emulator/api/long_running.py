@@ -1,10 +1,14 @@
 """google.longrunning.Operations: what became of a batch."""
 
+from collections.abc import Awaitable
+
 from injector.emulator.api import instants, messages, pages, paths
 from injector.emulator.api.refusals import invalid, not_found
 from injector.emulator.api.service import Service
 
 _LARGEST_PAGE = 1000
+_LONGEST_WAIT_S = 60.0
+_POLL_S = 0.02
 
 
 def get_operation(service: Service, request: messages.GetOperationRequest) -> bytes:
@@ -33,10 +37,21 @@ def list_operations(
     return response
 
 
-def wait_operation(service: Service, request: messages.WaitOperationRequest) -> bytes:
-    """Return an operation at once: the method promises no more than to wait at most so long."""
-    instants.span_s(request.timeout)
-    return _form(service, request.name)
+def wait_operation(
+    service: Service, request: messages.WaitOperationRequest
+) -> bytes | Awaitable[bytes]:
+    """Return an operation once it is done, or as it is when the time is over."""
+    form = _form(service, request.name)
+    if not service.operations.is_pending(request.name):
+        return form
+    wait_s = min(max(0.0, instants.span_s(request.timeout)), _LONGEST_WAIT_S) or _LONGEST_WAIT_S
+    return _once_done(service, request.name, until=service.now() + wait_s)
+
+
+async def _once_done(service: Service, name: str, *, until: float) -> bytes:
+    while service.operations.is_pending(name) and service.now() < until:
+        await service.sleep(_POLL_S)
+    return _form(service, name)
 
 
 def cancel_operation(service: Service, request: messages.CancelOperationRequest) -> messages.Empty:

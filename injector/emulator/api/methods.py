@@ -1,6 +1,6 @@
 """The table of methods: a full name, the request's class, and the function that answers."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from injector.emulator.api import (
@@ -28,16 +28,16 @@ class Method:
     """One method: how its request is read, and what answers it."""
 
     request: type[messages.Message]
-    answer: Callable[..., bytes | messages.Message]
+    answer: Callable[..., bytes | messages.Message | Awaitable[bytes]]
 
-    def __call__(self, service: Service, request: bytes) -> bytes:
-        """Answer a serialized request, serialized; raises RpcError."""
+    def __call__(self, service: Service, request: bytes) -> bytes | Awaitable[bytes]:
+        """Answer a serialized request, serialized, perhaps later; raises RpcError."""
         try:
             message = self.request.FromString(request)
         except messages.DecodeError as error:
             raise invalid("The request cannot be parsed.") from error
         answer = self.answer(service, message)
-        return answer if isinstance(answer, bytes) else answer.SerializeToString()
+        return answer.SerializeToString() if isinstance(answer, messages.Message) else answer
 
     def resource(self, request: bytes) -> str:
         """Return the resource that a request names; empty if it cannot be read."""

@@ -1,6 +1,7 @@
 """Everything that a method can reach."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from injector.emulator.api import messages, paths, queue_form, refusals
@@ -20,7 +21,8 @@ class Rules:
 
     `auto_create` makes a queue at the first task for it. `service_accounts` are the only ones
     there are, if any are named; `locations` likewise. `max_queues` is the quota of a location,
-    1,000 in production, and 0 sets none. `operation_s` is how long a batch takes.
+    1,000 in production, and 0 sets none. A new queue is not found for `ready_s`, up to a minute
+    in production. `operation_s` is how long a batch takes.
     """
 
     auto_create: bool = False
@@ -28,6 +30,7 @@ class Rules:
     service_accounts: frozenset[str] = frozenset()
     locations: frozenset[str] = frozenset()
     max_queues: int = 0
+    ready_s: float = 0.0
     operation_s: float = 0.0
 
 
@@ -45,17 +48,19 @@ class Failure:
 
 @dataclass(slots=True)
 class Service:
-    """The state behind the methods, and its two ways out.
+    """The state behind the methods, and its ways out.
 
-    `wake` tells the dispatcher that the agenda has changed, `start` gives it an attempt that
-    RunTask has begun. `failing` is asked of every batch whether it is to fail, by its method
-    and queue. `configs` are the queues' settings as callers see them.
+    `now` and `sleep` are the clock's. `wake` tells the dispatcher that the agenda has changed,
+    `start` gives it an attempt that RunTask has begun. `failing` is asked of every batch whether
+    it is to fail, by its method and queue. `configs` are the queues' settings as callers see
+    them.
     """
 
     registry: Registry
     now: Callable[[], float]
     rules: Rules = field(default_factory=Rules)
     seed: int = 0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     wake: Callable[[], None] = _ignore
     start: Callable[[Queue, Attempt], None] = _ignore
     failing: Callable[[str, str], Failure | None] = _ignore
@@ -71,20 +76,25 @@ class Service:
         if queue is None:
             paths.location_of_queue(name)
             raise refusals.queue_missing()
+        if self.rules.ready_s:
+            self._check_ready(queue)
         return queue
 
     def queue_for_tasks(self, name: str) -> Queue:
         """Return a queue to put tasks into, made on the spot if the rules say so."""
-        queue = self.registry.queues.get(name)
-        if queue is not None:
-            return queue
+        if name in self.registry.queues or not self.rules.auto_create:
+            return self.queue(name)
         where = paths.location_of_queue(name)
-        if not self.rules.auto_create or self.registry.was_there(name, now=self.now()):
+        if self.registry.was_there(name, now=self.now()):
             raise refusals.queue_missing()
         config = messages.Queue(name=name)
         limits = queue_form.complete(config, paths.location(where))
         self.configs[name] = config
         return self.registry.open(name, limits, now=self.now())
+
+    def _check_ready(self, queue: Queue) -> None:
+        if self.now() < queue.opened_at + self.rules.ready_s:
+            raise refusals.queue_missing()
 
     def task(self, name: str) -> tuple[Queue, Task]:
         """Return a task and its queue; raises RpcError if the name is bad or there is none."""

@@ -40,7 +40,9 @@ class Requests:
         url = override_url(asked.url, target.uri_override) if _overrides_uri(queue) else asked.url
         method = _METHODS[target.http_method or asked.http_method]
         kept = [(k, v) for k, v in asked.headers.items() if not is_replaced(k)]
-        headers = [("User-Agent", HTTP_AGENT), *override_headers(kept, target)]
+        if target.header_overrides:
+            kept = override_headers(kept, target)
+        headers = [("User-Agent", HTTP_AGENT), *kept]
         headers = self._authorize(headers, asked, target, url, now)
         return Request(
             url=url,

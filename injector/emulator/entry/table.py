@@ -1,7 +1,7 @@
 """The innermost layer: the method itself."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 
 from injector.emulator.api.methods import METHODS, Method
 from injector.emulator.api.service import Service
@@ -17,7 +17,9 @@ class Table:
         self._service = service
         self._methods = {**METHODS, **(more or {})}
 
-    def __call__(self, method: str, request: bytes, metadata: Mapping[str, str]) -> bytes:
+    def __call__(
+        self, method: str, request: bytes, metadata: Mapping[str, str]
+    ) -> bytes | Awaitable[bytes]:
         """Answer a call; raises RpcError."""
         del metadata
         answer = self._methods.get(method)

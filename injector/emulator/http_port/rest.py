@@ -5,6 +5,7 @@ from inspect import isawaitable
 
 from aiohttp import web
 
+from injector.emulator.http_port.buffering import buffer, is_buffer
 from injector.emulator.http_port.transcoding import HTTP_STATUS, Call, error_json, transcode
 from injector.emulator.parts import Parts
 from injector.emulator.rpc import Code, Dropped, RpcError
@@ -13,6 +14,9 @@ from injector.emulator.rpc import Code, Dropped, RpcError
 async def answer(parts: Parts, request: web.Request) -> web.StreamResponse:
     """Answer a REST request, or with the error that gRPC would give."""
     try:
+        if is_buffer(request):
+            call = await buffer(parts, request)
+            return web.json_response({"task": call.json(await _ask(parts, call))})
         call = transcode(request.method, request.path, request.query, await _body(request))
         return web.json_response(call.json(await _ask(parts, call)))
     except RpcError as error:

@@ -37,6 +37,7 @@ class Queue:
         "limits",
         "name",
         "names",
+        "opened_at",
         "order",
         "pace",
         "prefix",
@@ -50,6 +51,7 @@ class Queue:
         self.prefix = name + "/tasks/"
         self.limits = limits
         self.state = QueueState.RUNNING
+        self.opened_at = now
         self.purged_at: float | None = None
         self.names = Names()
         self.order: list[Task] = []

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from math import inf
 
 from injector.emulator.api import messages, paths, queue_form, task_form
 from injector.emulator.api.service import Service
@@ -32,6 +33,7 @@ def _queues(connection: sqlite3.Connection, service: Service) -> None:
         service.configs[name] = config
         queue = service.registry.open(name, limits, now=now)
         queue.state, queue.purged_at = QueueState(state), purged_at
+        queue.opened_at = -inf
     service.registry.graves.update(read(connection, "graves", "name"))
 
 
