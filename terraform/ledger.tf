@@ -2,7 +2,7 @@ locals {
   # A service account logs in with its access token, under its address without the suffix.
   ledger_user = trimsuffix(local.account["service"].email, ".gserviceaccount.com")
   ledger_url = format(
-    "postgresql://%s@/%s?host=/cloudsql/%s",
+    "postgresql://%s@/%s?host=/cloudsql/%s&login=iam",
     urlencode(local.ledger_user),
     google_sql_database.ledger.name,
     google_sql_database_instance.ledger.connection_name,

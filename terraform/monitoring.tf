@@ -28,8 +28,12 @@ locals {
   }
   publish_filter = "resource.type = \"pubsub_topic\" AND resource.labels.topic_id = monitoring.regex.full_match(\"${join("|", values(local.topics))}\") AND metric.type = \"pubsub.googleapis.com/topic/send_request_latencies\""
 
-  # A refusal such as ALREADY_EXISTS is an answer; only these tell of overload.
-  overload = "monitoring.regex.full_match(\"(?i)(aborted|deadline_exceeded|internal|resource_exhausted|unavailable|unknown)\")"
+  # A refusal such as ALREADY_EXISTS is an answer; only these tell of overload. Cloud Tasks
+  # writes the codes in capitals in some metrics and in small letters in others.
+  overload_codes = ["ABORTED", "DEADLINE_EXCEEDED", "INTERNAL", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "UNKNOWN"]
+  overload = format("one_of(%s)", join(", ", [
+    for code in concat(local.overload_codes, [for code in local.overload_codes : lower(code)]) : jsonencode(code)
+  ]))
 
   alerts = {
     attempt_delays = {

@@ -11,7 +11,6 @@ locals {
     INJECTOR_GROUPS              = local.groups
     INJECTOR_HANDLER_BUDGET_S    = tostring(var.service.handler_budget_s)
     INJECTOR_HOST                = "0.0.0.0"
-    INJECTOR_LEDGER_LOGIN        = "iam"
     INJECTOR_LEDGER_URL          = local.ledger_url
     INJECTOR_PEOPLE              = local.account["operator"].email
     INJECTOR_QUEUE_CALLERS       = local.account["caller"].email

@@ -143,7 +143,7 @@ variable "groups" {
         group.ramp.initial_rate <= 5 && group.ramp.growth <= 1.5 && group.ramp.interval_s >= 300
       )
     ])
-    error_message = "A ramp steeper than 500/50/5 overloads cold queues; use ramp = { initial_rate = 5, growth = 1.5, interval_s = 300 }, or unsafe = true."
+    error_message = "A ramp steeper than 500/50/5 overloads cold queues; use one such as ramp = { initial_rate = 5, growth = 1.5, interval_s = 300 }, or unsafe = true."
   }
 }
 

@@ -37,6 +37,10 @@ module "injector" {
   service   = { url = "https://${google_app_engine_application.this.default_hostname}" }
 }
 
+output "accounts" {
+  value = module.injector.accounts
+}
+
 output "app_yaml" {
   value = module.injector.app_yaml
 }
@@ -47,6 +51,10 @@ output "cli_environment" {
 
 output "grant" {
   value = module.injector.grant
+}
+
+output "service_environment" {
+  value = module.injector.service_environment
 }
 
 output "token_command" {

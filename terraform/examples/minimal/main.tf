@@ -37,12 +37,20 @@ module "injector" {
   service   = { max_instances = 5 }
 }
 
+output "accounts" {
+  value = module.injector.accounts
+}
+
 output "cli_environment" {
   value = module.injector.cli_environment
 }
 
 output "grant" {
   value = module.injector.grant
+}
+
+output "service_environment" {
+  value = module.injector.service_environment
 }
 
 output "token_command" {

@@ -1,0 +1,67 @@
+"""What a second plan finds: nothing, unless somebody changed what is Terraform's."""
+
+import json
+
+import pytest
+
+QUEUE = "google_cloud_tasks_queue"
+NOTHING, CHANGES = 0, 2
+
+
+@pytest.fixture
+def found(google):
+    """Let reading a queue find something else than what was applied."""
+
+    def change(queue, block, **values: object):
+        def drift(kind, state):
+            if kind != QUEUE or state["name"] != queue:
+                return state
+            return state | {block: [state[block][0] | values]}
+
+        google.provider.drift = drift
+
+    yield change
+    google.provider.drift = lambda _, state: state
+
+
+def plan(deployment):
+    """Plan again; return how it ended, and the addresses that would be changed."""
+    outcome = deployment.workspace.run("plan", "-detailed-exitcode", "-input=false", "-json")
+    events = [json.loads(line) for line in outcome.output.splitlines()]
+    changed = [e["change"]["resource"]["addr"] for e in events if e["type"] == "planned_change"]
+    return outcome.code, changed
+
+
+def test_a_second_plan_is_empty(minimal, app_engine):
+    assert plan(minimal) == (NOTHING, [])
+    assert plan(app_engine) == (NOTHING, [])
+
+
+def test_a_second_plan_of_everything_is_empty(complete):
+    password = "-var=ledger_admin_password=another-that-is-not-sent"
+    outcome = complete.workspace.run("plan", "-detailed-exitcode", "-input=false", password)
+    assert outcome.code == NOTHING, outcome.said
+
+
+@pytest.mark.parametrize(
+    "ramped", [{"max_dispatches_per_second": 56.953125}, {"max_concurrent_dispatches": 250}]
+)
+def test_what_the_controller_has_set_stays(minimal, found, ramped):
+    found("welcome-injector-0", "rate_limits", **ramped)
+    assert plan(minimal) == (NOTHING, [])
+
+
+@pytest.mark.parametrize(
+    ("queue", "block", "changed"),
+    [
+        ("welcome-injector-0", "retry_config", {"max_attempts": 1}),
+        ("welcome-injector-0", "stackdriver_logging_config", {"sampling_ratio": 1}),
+        ("welcome-0000", "rate_limits", {"max_dispatches_per_second": 1}),
+        ("welcome-0000", "rate_limits", {"max_concurrent_dispatches": 1}),
+    ],
+)
+def test_what_is_not_the_controller_s_is_put_back(minimal, found, queue, block, changed):
+    found(queue, block, **changed)
+    code, addresses = plan(minimal)
+    assert code == CHANGES
+    assert [address.endswith(f'["{queue}"]') for address in addresses] == [True]
