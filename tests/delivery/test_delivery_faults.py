@@ -8,11 +8,14 @@ from itertools import count
 
 import pytest
 
-from injector.delivery.creator import CallingCreator
+from injector.delivery.address import Address
+from injector.delivery.connection import Connection
+from injector.delivery.creator import CallingCreator, Delivery, make_creator
 from injector.delivery.ports import Create, Outcome, Result
 from injector.emulator.transport import asyncio_server
 from injector.errors import Misused
 from injector.pacing.backoff import Backoff
+from injector.pacing.hedge import HedgingSettings
 from injector.pacing.throttle import ThrottleSettings
 from tests.scripted_service import Answer, Seen, Service, looping, proxied, serve
 
@@ -312,3 +315,33 @@ def test_an_address_where_nobody_listens_is_not_taken_and_no_hang(creating: Crea
     (result,) = creator.create_all([create()], budget_s=5)
     assert (result.outcome, result.code) == (Outcome.NOT_TAKEN, "UNAVAILABLE")
     assert "127.0.0.1:1" in result.reason
+
+
+class Stepping:
+    """A clock whose wall time must not be asked for, and whose monotonic time jumps about."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def now(self) -> float:
+        raise AssertionError
+
+    def monotonic(self) -> float:
+        self.asked += 1
+        return 10_000.0 + (-3600.0 if self.asked % 2 else 3600.0)
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError(seconds)
+
+
+def test_clock_steps_change_nothing_for_creates(service: Service, stack: ExitStack) -> None:
+    connection = Connection(Address(emulator_host=service.address))
+    stack.callback(connection.close)
+    clock = Stepping()
+    delivery = Delivery(mode="single", hedging=HedgingSettings())
+    creator = make_creator(connection, delivery, clock=clock)
+    for start in range(0, 300, 100):
+        chunk = [create(start + each) for each in range(100)]
+        assert outcomes(creator.create_all(chunk, budget_s=20)) == {Outcome.CREATED}
+    assert clock.asked
+    assert set(service.sent().values()) == {1}
