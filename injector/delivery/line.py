@@ -16,6 +16,10 @@ from injector.delivery.ports import NO_TOKEN, OUT_OF_TIME
 from injector.errors import InjectorError, Misused, Retryable
 from injector.pacing.limiter import call_timeout_s
 
+LONGEST_S = 29.8
+"""What a call may take at most: gRPC rounds what it sends up to the next tenth of a second, and
+Cloud Tasks refuses more than 30 s, with every call."""
+
 Invoke = Callable[..., grpc.aio.UnaryUnaryCall]
 """A method of a channel: takes the serialized request, `timeout` and `metadata`."""
 
@@ -49,7 +53,7 @@ class Line:
         if self.closed:
             raise CallFailed("CANCELLED", "the connection was closed")
         token = await self._authorization() if self._token else ()
-        timeout = call_timeout_s(deadline - self._now(), most_s=most_s)
+        timeout = call_timeout_s(deadline - self._now(), most_s=min(most_s, LONGEST_S))
         if not timeout:
             raise CallFailed(OUT_OF_TIME, "the time for it was over before it was sent")
         try:
