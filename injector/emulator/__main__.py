@@ -11,6 +11,7 @@ from injector.emulator.server import run
 from injector.emulator.state.dynamics import PRESETS
 from injector.emulator.state.overload import Overload
 from injector.emulator.state.registry import Windows
+from injector.emulator.transport.ports import Tls
 from injector.errors import Misused
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -22,6 +23,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--control-port", type=int, help="Port of REST, control, metrics and status; none by default."
 )
+@click.option("--tls-certificate", type=_FILE, help="PEM chain; with it gRPC is encrypted.")
+@click.option("--tls-key", type=_FILE, help="PEM private key of the certificate.")
 @click.option(
     "--app-engine",
     default="",
@@ -95,6 +98,8 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
     host: str,
     port: int,
     control_port: int | None,
+    tls_certificate: Path | None,
+    tls_key: Path | None,
     app_engine: str,
     queues: tuple[str, ...],
     queues_file: Path | None,
@@ -140,6 +145,7 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
             host=host,
             port=port,
             control_port=control_port,
+            tls=_tls(tls_certificate, tls_key),
             app_engine=_url(app_engine),
             queues=queues,
             queues_file=queues_file,
@@ -158,6 +164,14 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
         run(options)
     except Misused as error:
         raise click.UsageError(str(error)) from error
+
+
+def _tls(certificate: Path | None, key: Path | None) -> Tls | None:
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise Misused("TLS needs both --tls-certificate and --tls-key")
+    return Tls(certificate, key)
 
 
 def _url(address: str) -> str:

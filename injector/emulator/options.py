@@ -7,6 +7,7 @@ from injector.emulator.api.service import Rules
 from injector.emulator.state.dynamics import PRESETS, Dynamics
 from injector.emulator.state.overload import Overload
 from injector.emulator.state.registry import Windows
+from injector.emulator.transport.ports import Tls
 from injector.errors import Misused
 
 DEFAULT_PORT = 8123
@@ -17,19 +18,21 @@ class Options:
     """An emulator's settings.
 
     `port` is gRPC's, `control_port` that of REST, control, metrics and status; 0 takes a free
-    one, and None for the latter none. `app_engine` is the base URL that stands for every App
-    Engine app. `queues` are made at the start: full names, each with its settings after an `=`
-    if it has any; `queues_file` is a YAML list of the same. `speed` and `origin` set the clock;
-    `frozen` starts it standing, at `origin` if there is one. `overload` is what too many creates
-    meet, if anything; `quotas` limits forced runs and lists as production does. `state_file`
-    keeps the state across restarts. `issuer` is the name in OIDC tokens; empty means the control
-    port, where its keys are shown.
+    one, and None for the latter none. `tls` is for gRPC; None leaves it unencrypted.
+    `app_engine` is the base URL that stands for every App Engine app. `queues` are made at the
+    start: full names, each with its settings after an `=` if it has any; `queues_file` is a YAML
+    list of the same. `speed` and `origin` set the clock; `frozen` starts it standing, at
+    `origin` if there is one. `overload` is what too many creates meet, if anything; `quotas`
+    limits forced runs and lists as production does. `state_file` keeps the state across
+    restarts. `issuer` is the name in OIDC tokens; empty means the control port, where its keys
+    are shown.
     """
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     control_port: int | None = None
     transport: str = "asyncio"
+    tls: Tls | None = None
     app_engine: str = ""
     queues: tuple[str, ...] = ()
     queues_file: Path | None = None

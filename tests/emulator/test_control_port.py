@@ -116,8 +116,8 @@ def test_reset_forgets_everything_but_the_queues_if_wished(live, kept, left):
     assert call(live, "GET", "/control/finished")["tasks"] == []
 
 
-def test_web_page_from_elsewhere_cannot_control(live):
-    headers = {"Origin": "https://evil.test"}
+@pytest.mark.parametrize("headers", [{"Origin": "https://evil.test"}, {"Host": "evil.test"}])
+def test_web_page_from_elsewhere_cannot_control(live, headers):
     answer = requests.post(f"{live.url}/control/reset", headers=headers, timeout=10)
     assert answer.status_code == 403
 

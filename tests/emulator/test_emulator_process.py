@@ -75,11 +75,26 @@ def test_killed_process_has_lost_nothing_that_it_confirmed(tmp_path):
 
 def test_help_names_every_option():
     output = CliRunner().invoke(main, ["--help"]).output
-    for option in ("--port", "--control-port", "--queues-file", "--state-file", "--dynamics"):
+    for option in (
+        "--tls-key",
+        "--port",
+        "--control-port",
+        "--queues-file",
+        "--state-file",
+        "--dynamics",
+    ):
         assert option in output
 
 
-def test_mistake_ends_the_command_with_its_message():
-    result = CliRunner().invoke(main, ["--queue", "nonsense"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--queue", "nonsense"], "Queue name must be formatted"),
+        (["--tls-key", "key.pem"], "TLS needs both --tls-certificate and --tls-key"),
+        (["--speed", "0"], "needs a number above 0"),
+    ],
+)
+def test_mistake_ends_the_command_with_its_message(arguments, message):
+    result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
-    assert "Queue name must be formatted" in result.output
+    assert message in result.output

@@ -1,5 +1,7 @@
 """Task names: shapes, duplicates, reservations."""
 
+import tracemalloc
+
 import pytest
 
 from injector.emulator.state.registry import Windows
@@ -135,3 +137,16 @@ def test_negative_page_size_is_refused(direct, size):
     queue = direct.queue()
     with refused("INVALID_ARGUMENT", "page_size"):
         direct.client.list_tasks(request={"parent": queue, "page_size": size})
+
+
+def test_waiting_task_of_200_bytes_takes_less_than_two_kilobytes(direct):
+    queue = direct.queue()
+    direct.client.pause_queue(name=queue)
+    request = {"url": "http://target.test/users/1", "body": b"x" * 200}
+    direct.task(queue, http_request=request)
+    tracemalloc.start()
+    for number in range(2000):
+        direct.task(queue, f"{number:032x}", http_request=request)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken / 2000 < 2000

@@ -11,13 +11,15 @@ from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
 from injector.errors import Misused, NotFound
 
 PARTS = web.AppKey("parts", Parts)
+HOST = web.AppKey("host", str)
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 Answer = Callable[[Parts, web.Request], Awaitable[web.StreamResponse]]
 
 
-def application(parts: Parts) -> web.Application:
-    """Return the application."""
+def application(parts: Parts, host: str) -> web.Application:
+    """Return the application that listens on an address."""
     app = web.Application(client_max_size=MAX_MESSAGE_BYTES, middlewares=[_refuse, _explain])
-    app[PARTS] = parts
+    app[PARTS], app[HOST] = parts, host
     for verb, path, answer in (*pages.ROUTES, *control.ROUTES):
         app.router.add_route(verb, path, _bound(answer))
     app.router.add_route("*", "/v2/{rest:.*}", _bound(rest.answer))
@@ -36,10 +38,17 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @web.middleware
 async def _refuse(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse what a web page from elsewhere sends: it must not control the emulator."""
+    """Refuse what a web page from elsewhere sends: it must not control the emulator.
+
+    On loopback the host has to be a name of loopback, or a page could give its own name our
+    address (DNS rebinding).
+    """
     origin = request.headers.get("Origin")
     if origin is not None and urlsplit(origin).netloc != request.host:
         raise web.HTTPForbidden(text="Requests from other origins are not allowed.")
+    named = urlsplit(f"//{request.host}").hostname
+    if request.app[HOST] in _LOOPBACK and named not in _LOOPBACK:
+        raise web.HTTPForbidden(text="Requests under other names are not allowed.")
     return await handler(request)
 
 

@@ -18,7 +18,8 @@ async def serve_http(parts: Parts, options: Options) -> AsyncIterator[int | None
     if options.control_port is None:
         yield None
         return
-    runner = web.AppRunner(application(parts), access_log=None, shutdown_timeout=_GRACE_S)
+    app = application(parts, options.host)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_GRACE_S)
     await runner.setup()
     site = web.TCPSite(runner, options.host, options.control_port)
     await site.start()
