@@ -12,7 +12,10 @@ from handlers.inject import inject
 from handlers.jobs import jobs
 from handlers.keys import KeySet
 from handlers.logs import event, trace_of
+from handlers.openapi import openapi
 from handlers.parts import Parts, make_parts
+from handlers.reports import reports
+from handlers.steering import steering
 from injector.errors import Misused
 from injector.settings import Settings, service_faults
 
@@ -45,7 +48,7 @@ def create_app(settings: Settings, parts: Parts | None = None, keys: KeySet | No
     access.register(app)
     problems.register(app)
     app.after_request(_secure)
-    for blueprint in (inject, control, jobs, groups, health):
+    for blueprint in (inject, control, jobs, steering, reports, groups, health, openapi):
         app.register_blueprint(blueprint)
     return app
 

@@ -19,14 +19,14 @@ def drain() -> Drain:
     return found
 
 
-def read_body(limit: int) -> bytes:
-    """Return the body as it came, whatever type it claims to be.
+def read_body(limit: int, *, keep: bool = False) -> bytes:
+    """Return the body as it came, whatever type it claims to be; `keep` lets it be read again.
 
     Raises RequestEntityTooLarge, before anything is read where the length is stated. Where it
     is not, Werkzeug ends a body at the limit without a word, so one byte more is asked for.
     """
     request.max_content_length = limit + 1
-    body = request.get_data(cache=False)
+    body = request.get_data(cache=keep)
     if len(body) > limit:
         raise RequestEntityTooLarge
     return body

@@ -1,10 +1,13 @@
-"""The groups: their ramps, and what the controller decided."""
+"""The groups: their ramps, what the controller decided, and their queues."""
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 
 from handlers.context import parts
-from handlers.views import decision_view, viewer
+from handlers.models import GroupList, GroupWithDecisions, QueueList, QueueShown
+from handlers.views import answer, decision_view, viewer
 from injector.errors import NotFound
+from injector.groups import Group
+from injector.queues.preflight import look_at_all
 
 DECISIONS = 50
 
@@ -15,15 +18,29 @@ groups = Blueprint("groups", __name__)
 def listed() -> Response:
     """List the groups."""
     view = viewer(parts())
-    return jsonify(groups=[view.group(group) for group in parts().settings.groups.values()])
+    found = parts().settings.groups.values()
+    return answer(GroupList(groups=[view.group(group) for group in found]))
 
 
 @groups.get("/groups/<name>")
 def shown(name: str) -> Response:
     """Show a group with its latest decisions, newest first."""
+    shown = viewer(parts()).group(_group(name))
+    newest = parts().ledger.groups.decisions(name, limit=DECISIONS)
+    decisions = [decision_view(decision) for decision in newest]
+    return answer(GroupWithDecisions(**dict(shown), decisions=decisions))
+
+
+@groups.get("/groups/<name>/queues")
+def queues(name: str) -> Response:
+    """Show each queue of a group as it is now, or what is wrong with it."""
+    found = look_at_all(_group(name), parts().queues)
+    shown = [QueueShown.model_validate(each, from_attributes=True) for each in found]
+    return answer(QueueList(queues=shown))
+
+
+def _group(name: str) -> Group:
     group = parts().settings.groups.get(name)
     if group is None:
         raise NotFound(f"there is no group {name!r}; GET /groups lists those there are")
-    decisions = parts().ledger.groups.decisions(name, limit=DECISIONS)
-    shown = viewer(parts()).group(group)
-    return jsonify(**shown, decisions=[decision_view(decision) for decision in decisions])
+    return group

@@ -1,102 +1,106 @@
-"""The jobs: registered, listed, shown, and accounted for record by record."""
+"""The jobs: registered, listed and shown."""
 
-import msgspec
-from flask import Blueprint, Response, jsonify, make_response, request
+import json
+from collections.abc import Mapping
+
+from flask import Blueprint, Response
+from pydantic import JsonValue
 
 from handlers.access import caller
-from handlers.context import parts, read_body
+from handlers.asking import body, query
+from handlers.context import parts
 from handlers.logs import event
-from handlers.paging import MAX_LIMIT, limit, whole_number
+from handlers.models import (
+    AuditList,
+    AuditQuery,
+    AuditShown,
+    JobList,
+    JobsQuery,
+    RejectList,
+    RejectShown,
+    RejectsQuery,
+    StagedAs,
+    Submission,
+)
+from handlers.once import once
 from handlers.parts import group_of
-from handlers.views import viewer
-from injector.control.report import report_lines
+from handlers.views import answer, viewer
 from injector.errors import Misused, NotFound
-from injector.ledger.ports import JobState, NewJob
+from injector.ledger.ports import Job, JobState, NewJob
 from injector.manifest import Manifest, parse_manifest
 from injector.staging import read_staged
 
 MAX_BODY = 1024 * 1024
-MOST = 2**53
 
 jobs = Blueprint("jobs", __name__)
 
 
-class StagedAs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the caller says of the staging: where it is, and what is in it."""
-
-    store: str
-    records: int
-    chunks: int
-    rejected: int
-    digest: str
-
-
-class Submission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A job to register."""
-
-    manifest: msgspec.Raw
-    staged: StagedAs
-
-
 @jobs.post("/jobs")
+@once
 def register() -> Response:
     """Register a job: 201 when it is new, 200 when it is there already, 409 with other content."""
-    submission = _submission(read_body(MAX_BODY))
-    manifest = parse_manifest(bytes(submission.manifest))
+    submission = body(Submission, limit=MAX_BODY, name="a job")
+    manifest = _manifest(submission.manifest)
     _check_group(manifest.group)
     _check_store(submission.staged)
-    job = _new_job(manifest, submission.staged)
+    job = _new_job(manifest, submission)
     now, ledger = parts().clock.now(), parts().ledger
     is_new = ledger.jobs.register(job, now=now, who=caller().name)
     if is_new:
         event("job.registered", job=job.id, group=job.group, records=job.records)
-    body = jsonify(viewer(parts()).job(ledger.jobs.get(job.id)))
-    return make_response(body, 201 if is_new else 200, {"Location": f"/jobs/{job.id}"})
+    shown = viewer(parts()).job(ledger.jobs.get(job.id))
+    return answer(shown, 201 if is_new else 200, Location=f"/jobs/{job.id}")
 
 
 @jobs.get("/jobs")
 def listed() -> Response:
     """List jobs, newest first."""
-    state = request.args.get("state", "")
-    if state and state not in set(JobState):
-        raise Misused(f"state={state!r}: needs one of {', '.join(JobState)}")
-    most = limit()
+    asked = query(JobsQuery)
     found = parts().ledger.jobs.list(
-        after=request.args.get("after", ""), limit=most, state=JobState(state) if state else None
+        after=asked.after,
+        limit=asked.limit,
+        state=JobState(asked.state) if asked.state else None,
     )
     view = viewer(parts())
-    following = found[-1].id if len(found) == most else None
-    return jsonify(jobs=[view.job(job) for job in found], next=following)
+    following = found[-1].id if len(found) == asked.limit else None
+    return answer(JobList(jobs=[view.job(job) for job in found], next=following))
 
 
 @jobs.get("/jobs/<job_id>")
 def shown(job_id: str) -> Response:
     """Show a job."""
-    return jsonify(viewer(parts()).job(parts().ledger.jobs.get(job_id)))
+    return answer(viewer(parts()).job(parts().ledger.jobs.get(job_id)))
+
+
+@jobs.get("/jobs/<job_id>/manifest")
+def manifest(job_id: str) -> Response:
+    """Show the manifest that a job was submitted with."""
+    text = parts().ledger.jobs.get(job_id).manifest_json
+    return Response(text, content_type="application/json")
 
 
 @jobs.get("/jobs/<job_id>/rejects")
 def rejects(job_id: str) -> Response:
     """List the records that were refused for good, in the source's order."""
-    after = whole_number("after", default=-1, least=-1, most=MOST)
-    most = limit(MAX_LIMIT)
-    found = parts().ledger.jobs.rejects(job_id, after=after, limit=most)
-    following = found[-1].ordinal if len(found) == most else None
-    return jsonify(rejects=[msgspec.to_builtins(reject) for reject in found], next=following)
+    asked = query(RejectsQuery)
+    found = parts().ledger.jobs.rejects(job_id, after=asked.after, limit=asked.limit)
+    following = found[-1].ordinal if len(found) == asked.limit else None
+    shown = [RejectShown.model_validate(reject, from_attributes=True) for reject in found]
+    return answer(RejectList(rejects=shown, next=following))
 
 
-@jobs.get("/jobs/<job_id>/report")
-def report(job_id: str) -> Response:
-    """Stream what became of each record, as JSON lines."""
-    job = parts().ledger.jobs.get(job_id)
-    return Response(report_lines(parts().ledger, job), content_type="application/x-ndjson")
+@jobs.get("/jobs/<job_id>/audit")
+def audit(job_id: str) -> Response:
+    """List who changed what of a job, newest first; it outlives the job."""
+    found = parts().ledger.jobs.audit(job_id, limit=query(AuditQuery).limit)
+    if not found:
+        raise NotFound(f"there is, and was, no job {job_id!r}")
+    shown = [AuditShown.model_validate(line, from_attributes=True) for line in found]
+    return answer(AuditList(changes=shown))
 
 
-def _submission(body: bytes) -> Submission:
-    try:
-        return msgspec.json.decode(body, type=Submission)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Misused(f"the body is not a job: {error}") from error
+def _manifest(value: Mapping[str, JsonValue]) -> Manifest:
+    return parse_manifest(json.dumps(value))
 
 
 def _check_group(name: str) -> None:
@@ -117,7 +121,8 @@ def _check_store(claimed: StagedAs) -> None:
             )
 
 
-def _new_job(manifest: Manifest, staged: StagedAs) -> NewJob:
+def _new_job(manifest: Manifest, submission: Submission) -> NewJob:
+    staged = submission.staged
     return NewJob(
         id=manifest.job,
         group=manifest.group,
@@ -129,4 +134,29 @@ def _new_job(manifest: Manifest, staged: StagedAs) -> NewJob:
         rejected=staged.rejected,
         weight=manifest.weight,
         priority=manifest.priority,
+        parent=submission.parent,
+        named_after=_named_after(manifest, submission),
+        notify=manifest.notify.webhook if manifest.notify else "",
     )
+
+
+def _named_after(manifest: Manifest, submission: Submission) -> str:
+    """Return the job by which the tasks are named; empty for the job itself."""
+    parent = _parent(submission)
+    if not (parent and submission.keeps_names):
+        return ""
+    if parent.group != manifest.group:
+        raise Misused(
+            f"job {parent.id} is in group {parent.group}; a name is one task only in its own "
+            f"queues, so keep the group, or give the tasks new names"
+        )
+    return parent.names
+
+
+def _parent(submission: Submission) -> Job | None:
+    if not submission.parent:
+        return None
+    try:
+        return parts().ledger.jobs.get(submission.parent)
+    except NotFound as error:
+        raise Misused(f"the parent is missing: {error}") from error

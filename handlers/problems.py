@@ -6,10 +6,20 @@ from flask import Flask, Response, json
 from werkzeug.exceptions import HTTPException
 
 from handlers.logs import event, failure
-from injector.errors import Conflict, InjectorError, Misused, NotFound, Refused, Rejected, Retryable
+from injector.errors import (
+    Conflict,
+    InjectorError,
+    Misused,
+    NotFound,
+    Outdated,
+    Refused,
+    Rejected,
+    Retryable,
+)
 
 _STATUS: tuple[tuple[type[InjectorError], int], ...] = (
     (NotFound, 404),
+    (Outdated, 412),
     (Conflict, 409),
     (Misused, 400),
     (Rejected, 422),

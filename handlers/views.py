@@ -4,14 +4,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 
+from flask import Response
+from pydantic import BaseModel
+
+from handlers.models import (
+    DecisionShown,
+    GroupShown,
+    JobShown,
+    RampShown,
+    TakenBack,
+    TickShown,
+)
 from handlers.parts import Parts
 from injector.control.memory import Memory
 from injector.control.progress import GroupPace, group_pace, measured_from, progress
 from injector.groups import Group
-from injector.ledger.ports import Job, RampDecision
-from injector.pacing.ramp import Ramp
-
-Json = dict[str, object]
+from injector.ledger.ports import Job, JobState, RampDecision
+from injector.manifest import parse_manifest
+from injector.pacing.ramp import CHUNK, Ramp
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,54 +34,72 @@ class Viewer:
     pace_of: Callable[[str], GroupPace | None]
     active_in: Callable[[str], list[Job]]
 
-    def job(self, job: Job) -> Json:
+    def job(self, job: Job) -> JobShown:
         """Show a job with its totals and its pace; `fault` is what keeps its group from more."""
         totals = self.parts.ledger.jobs.totals(job.id)
-        return {
-            "id": job.id,
-            "group": job.group,
-            "state": job.state.value,
-            "reason": job.reason,
-            "fault": self.memory_of(job.group).said.fault if job.finished_at is None else "",
-            "records": job.records,
-            "chunks": job.chunks,
-            "created": totals.created,
-            "existed": totals.existed,
-            "rejected": totals.rejected,
-            "settled": totals.settled,
-            "fed": job.cursor,
-            "chunks_settled": totals.chunks_settled,
-            "weight": job.weight,
-            "priority": job.priority,
-            "max_rate": job.max_rate,
-            "parent": job.parent,
-            "digest": job.digest,
-            "store": job.store,
-            "registered_at": job.registered_at,
-            "started_at": job.started_at,
-            "finished_at": job.finished_at,
-            "ramp": self._ramp(job.group),
+        return JobShown(
+            id=job.id,
+            group=job.group,
+            state=job.state,
+            reason=job.reason,
+            fault="" if job.ended else self.memory_of(job.group).said.fault,
+            records=job.records,
+            chunks=job.chunks,
+            created=totals.created,
+            existed=totals.existed,
+            rejected=totals.rejected,
+            settled=totals.settled,
+            rejects_allowed=rejects_allowed(job),
+            fed=job.cursor,
+            chunks_settled=totals.chunks_settled,
+            weight=job.weight,
+            priority=job.priority,
+            max_rate=None if job.max_rate is None else job.max_rate * CHUNK,
+            parent=job.parent,
+            redrives=job.redrives,
+            taken_back=self._taken_back(job),
+            digest=job.digest,
+            store=job.store,
+            version=job.version,
+            registered_at=job.registered_at,
+            started_at=job.started_at,
+            finished_at=job.finished_at,
+            ramp=self._ramp(job.group),
             **self._progress(job, job.chunks - totals.chunks_settled),
-        }
+        )
 
-    def group(self, group: Group) -> Json:
+    def group(self, group: Group) -> GroupShown:
         """Show a group with its ramp, its last decision and its active jobs."""
         memory = self.memory_of(group.name)
         pace = self.pace_of(group.name)
-        return {
-            "name": group.name,
-            "injector_queues": group.injector_queues,
-            "queues": len(group.queues),
-            "topic": group.topic,
-            "ramp": ramp_view(group.ramp),
-            "rate_now": pace.rate_now if pace else None,
-            "rate_allowed": pace.rate_allowed if pace else None,
-            "state": asdict(memory.ramp),
-            "last_tick": asdict(memory.said),
-            "jobs": [job.id for job in self.active_in(group.name)],
-        }
+        return GroupShown(
+            name=group.name,
+            injector_queues=list(group.injector_queues),
+            queues=len(group.queues),
+            topic=group.topic,
+            ramp=ramp_view(group.ramp),
+            rate_now=pace.rate_now if pace else None,
+            rate_allowed=pace.rate_allowed if pace else None,
+            state=asdict(memory.ramp),
+            last_tick=TickShown.model_validate(asdict(memory.said)),
+            jobs=[job.id for job in self.active_in(group.name)],
+        )
 
-    def _ramp(self, name: str) -> Json | None:
+    def _taken_back(self, job: Job) -> TakenBack | None:
+        if job.state is not JobState.CANCELLED:
+            return None
+        found = self.parts.ledger.takebacks.of(job.id)
+        if found is None:
+            return None
+        return TakenBack(
+            deleted=found.deleted,
+            gone=found.gone,
+            chunks_done=found.next,
+            chunks=found.past,
+            done=found.done,
+        )
+
+    def _ramp(self, name: str) -> RampShown | None:
         group = self.parts.settings.groups.get(name)
         return ramp_view(group.ramp) if group else None
 
@@ -106,11 +134,25 @@ def viewer(parts: Parts) -> Viewer:
     return Viewer(parts, now, memory_of, pace_of, active_in)
 
 
-def ramp_view(ramp: Ramp) -> Json:
+def ramp_view(ramp: Ramp) -> RampShown:
     """Show a ramp, in injector tasks per second, and how it is steeper than 500/50/5 if it is."""
-    return {**asdict(ramp), "dangers": ramp.dangers()}
+    return RampShown(**asdict(ramp), dangers=list(ramp.dangers()))
 
 
-def decision_view(decision: RampDecision) -> Json:
+def decision_view(decision: RampDecision) -> DecisionShown:
     """Show a decision of the controller."""
-    return asdict(decision)
+    return DecisionShown(**asdict(decision))
+
+
+def rejects_allowed(job: Job) -> int:
+    """Return how many rejects the job may have: what it was told, or what its manifest says."""
+    if job.rejects_allowed is not None:
+        return job.rejects_allowed
+    return parse_manifest(job.manifest_json).rejects_allowed(job.records)
+
+
+def answer(shown: BaseModel, status: int = 200, **headers: str) -> Response:
+    """Answer with what is shown; a job carries its version as its ETag."""
+    if isinstance(shown, JobShown):
+        headers = {"ETag": f'"{shown.version}"'} | headers
+    return Response(shown.model_dump_json(), status, headers, content_type="application/json")

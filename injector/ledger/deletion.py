@@ -5,9 +5,8 @@ from functools import partial
 from sqlalchemy import Connection, Table, delete, select, update
 
 from injector.errors import Conflict
-from injector.ledger.changes import Act, note
+from injector.ledger.changes import Act, note, to_change
 from injector.ledger.database import Database
-from injector.ledger.lookup import load_job
 from injector.ledger.tables import (
     counters,
     feeds,
@@ -25,7 +24,7 @@ SLICE = 10_000
 
 def hide(connection: Connection, *, job_id: str, act: Act) -> None:
     """Take the job's id away; from here on nobody finds it, and another may have the id."""
-    job = load_job(connection, job_id, lock=True)
+    job = to_change(connection, job_id, act)
     if job.state in UNDER_WAY:
         raise Conflict(f"job {job_id!r} is {job.state}; cancel it first")
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(id=None))

@@ -171,9 +171,12 @@ class JobTable:
         rows = self._database.read(lambda connection: connection.execute(query).all())
         return [AuditLine(*row) for row in rows]
 
-    def delete(self, job_id: str, *, now: float, who: str = "") -> None:
+    def delete(
+        self, job_id: str, *, now: float, who: str = "", expected_version: int | None = None
+    ) -> None:
         """Remove the job and all that is kept of it but its audit lines."""
-        self._database.write(partial(hide, job_id=job_id, act=Act(now, who)))
+        act = Act(now, who, expected_version=expected_version)
+        self._database.write(partial(hide, job_id=job_id, act=act))
         sweep(self._database)
 
 

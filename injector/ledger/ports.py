@@ -160,10 +160,13 @@ class Jobs(Protocol):
     def audit(self, job_id: str, *, limit: int = 100) -> Sequence[AuditLine]:
         """Return the newest changes first, whether or not there is, or was, such a job."""
 
-    def delete(self, job_id: str, *, now: float, who: str = "") -> None:
+    def delete(
+        self, job_id: str, *, now: float, who: str = "", expected_version: int | None = None
+    ) -> None:
         """Remove the job and all that is kept of it but its audit lines.
 
-        The id is free at once. Raises `Conflict` while the job is running or paused.
+        The id is free at once. Raises `Conflict` while the job is running or paused, and
+        `Outdated` as `set_state` does.
         """
 
 

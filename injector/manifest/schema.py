@@ -43,6 +43,7 @@ BODY_METHODS = ("POST", "PUT", "PATCH")
 METHODS = (*BODY_METHODS, "GET", "HEAD", "DELETE", "OPTIONS")
 FORMATS = ("jsonl", "csv", "parquet")
 COLUMN_TYPES = ("text", "integer", "number", "boolean", "json")
+SHARE_OR_COUNT = r"(100|[1-9]?[0-9])(\.[0-9]+)?%|[0-9]{1,12}"
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 
 
@@ -214,7 +215,7 @@ class Manifest(Strict):
     stop_when_rejected: Annotated[
         str,
         BeforeValidator(_limit),
-        matching(r"(100|[1-9]?\d)(\.\d+)?%|\d{1,12}", "write a share such as 1%, or a count"),
+        matching(SHARE_OR_COUNT, "write a share such as 1%, or a count"),
         WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\d+(\.\d+)?%$"}),
     ] = "1%"
     """The share or count of rejects above which the job pauses itself."""
@@ -236,7 +237,11 @@ class Manifest(Strict):
 
     def rejects_allowed(self, records: int) -> int:
         """Return how many of so many records may be rejected before the job pauses itself."""
-        limit = self.stop_when_rejected
-        if limit.endswith("%"):
-            return math.floor(records * Fraction(limit[:-1]) / 100)
-        return int(limit)
+        return share_or_count(self.stop_when_rejected, records)
+
+
+def share_or_count(limit: str, records: int) -> int:
+    """Return how many of so many records a share such as 1% is, or the count as it is."""
+    if limit.endswith("%"):
+        return math.floor(records * Fraction(limit[:-1]) / 100)
+    return int(limit)

@@ -3,12 +3,15 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injector.control.report import report_lines
+from injector.control.report import Span, report_lines
 from tests.bench import bench_of
 
 
-def outcomes_of(bench):
-    text = b"".join(report_lines(bench.ledger, bench.state)).decode()
+def outcomes_of(bench, *, first=0, past=None, every=True):
+    opened = bench.open_job(bench.state)
+    span = Span(first, len(bench.chunks) if past is None else past, every=every)
+    read, name = opened.read, opened.renderer.name
+    text = b"".join(report_lines(bench.ledger, bench.state, span, read=read, name=name)).decode()
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -28,7 +31,13 @@ def test_a_report_has_every_record_once_and_agrees_with_the_totals(records, deli
     for chunk in delivered & set(range(len(bench.chunks))):
         bench.deliver(chunk)
     lines = outcomes_of(bench)
+    exceptions = outcomes_of(bench, every=False)
+    parts = [outcomes_of(bench, first=n, past=n + 1) for n in range(len(bench.chunks))]
+    created = {f"{create.queue}/tasks/{create.task_id}" for create in bench.creator.asked}
     bench.ledger.close()
+    assert exceptions == [line for line in lines if line["outcome"] != "created"]
+    assert [line for part in parts for line in part] == lines
+    assert {line["task"] for line in lines if line["outcome"] == "created"} <= created
     assert [line["ordinal"] for line in lines] == list(range(records))
     ends = [line["outcome"] for line in lines]
     assert ends.count("created") == sum(

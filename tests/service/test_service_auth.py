@@ -18,9 +18,23 @@ ROUTES = [
     ("GET", "/jobs/x", PERSON),
     ("GET", "/jobs/x/rejects", PERSON),
     ("GET", "/jobs/x/report", PERSON),
+    ("GET", "/jobs/x/summary", PERSON),
+    ("GET", "/jobs/x/manifest", PERSON),
+    ("GET", "/jobs/x/audit", PERSON),
+    ("PATCH", "/jobs/x", PERSON),
+    ("DELETE", "/jobs/x", PERSON),
+    ("POST", "/jobs/x/pause", PERSON),
+    ("POST", "/jobs/x/resume", PERSON),
+    ("POST", "/jobs/x/cancel", PERSON),
+    ("POST", "/jobs/x/retry", PERSON),
+    ("POST", "/jobs/x/redrive", PERSON),
     ("GET", "/groups", PERSON),
     ("GET", "/groups/welcome", PERSON),
+    ("GET", "/groups/welcome/queues", PERSON),
     ("GET", "/metrics", PERSON),
+    ("GET", "/openapi.json", PERSON),
+    ("GET", "/docs", PERSON),
+    ("GET", "/docs/swagger-ui.css", PERSON),
 ]
 
 

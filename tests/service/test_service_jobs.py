@@ -22,12 +22,17 @@ def test_a_job_runs_from_its_submission_to_its_report(house):
     job = house.get("/jobs/welcome-1").json
     assert (job["state"], job["records"], job["chunks"]) == ("finished", 250, 3)
     assert (job["created"], job["existed"], job["rejected"], job["settled"]) == (249, 0, 1, 250)
-    lines = [json.loads(line) for line in house.get("/jobs/welcome-1/report").text.splitlines()]
+    report = house.get("/jobs/welcome-1/report?all=true").text
+    lines = [json.loads(line) for line in report.splitlines()]
     assert [line["ordinal"] for line in lines] == list(range(250))
-    assert lines[7] == {"ordinal": 7, "outcome": "rejected", "line": 8} | {
-        "reason": lines[7]["reason"]
-    }
     assert {line["outcome"] for line in lines[:7] + lines[8:]} == {"created"}
+    assert {line["task"] for line in lines if line["task"]} == {
+        name for name in house.creator.queues.created if "/injector-" not in name
+    }
+    (exception,) = house.get("/jobs/welcome-1/report").text.splitlines()
+    assert json.loads(exception) == lines[7]
+    assert (lines[7]["outcome"], lines[7]["line"], lines[7]["task"]) == ("rejected", 8, "")
+    assert lines[7]["reason"]
 
 
 def test_a_new_job_is_201_and_the_same_again_200(house):
@@ -116,7 +121,7 @@ def test_jobs_are_listed_by_state(house):
     ("query", "why"),
     [
         ("state=gone", "running, paused"),
-        ("limit=0", "limit=0"),
+        ("limit=0", "limit='0'"),
         ("limit=1001", "from 1 to 1000"),
         ("limit=ten", "limit='ten'"),
         ("limit=٣", "limit"),
@@ -174,7 +179,8 @@ def test_a_job_with_too_many_rejects_pauses_itself_and_says_why(house):
 def test_a_report_of_an_unfinished_job_has_every_record(house):
     house.submit(house.stage(records=250, bad=[120]))
     house.inject({"version": 1, "job": "welcome-1", "chunk": 1})
-    lines = [json.loads(line) for line in house.get("/jobs/welcome-1/report").text.splitlines()]
+    report = house.get("/jobs/welcome-1/report?all=true").text
+    lines = [json.loads(line) for line in report.splitlines()]
     assert [line["ordinal"] for line in lines] == list(range(250))
     assert [line["outcome"] for line in lines[:100] + lines[200:]] == ["open"] * 150
     assert lines[120]["outcome"] == "rejected"

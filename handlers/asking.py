@@ -1,0 +1,69 @@
+"""What a request asks, read by the API's models."""
+
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+from flask import request
+from pydantic import BaseModel, ValidationError
+
+from handlers.context import read_body
+from injector.errors import Misused
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_ETAG = re.compile(r'"([0-9]{1,9})"')
+
+
+def query(model: type[Model]) -> Model:
+    """Read the query's parameters; raise Misused that names each wrong one and what it needs."""
+    texts = {name: request.args[name] for name in model.model_fields if name in request.args}
+    values = {name: _value(model, name, text) for name, text in texts.items()}
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong = dict.fromkeys(str(found["loc"][0]) for found in error.errors())
+        faults = (f"{name}={texts[name][:80]!r}: needs {_needs(model, name)}" for name in wrong)
+        raise Misused("; ".join(faults)) from error
+
+
+def body(model: type[Model], *, limit: int, name: str) -> Model:
+    """Read the body, whatever type it claims to be; an empty one says nothing."""
+    content = read_body(limit)
+    try:
+        return model.model_validate_json(content or b"{}")
+    except ValidationError as error:
+        raise Misused(f"the body is not {name}: {'; '.join(_faults(error))}") from error
+
+
+def expected_version() -> int | None:
+    """Return the version that If-Match names; None when any will do."""
+    text = request.headers.get("If-Match", "").strip()
+    if text in {"", "*"}:
+        return None
+    found = _ETAG.fullmatch(text)
+    if not found:
+        raise Misused(f'If-Match: {text[:80]!r}: needs the ETag of the job, such as "3"')
+    return int(found[1])
+
+
+def _value(model: type[BaseModel], name: str, text: str) -> object:
+    """Read a number where the model wants one and the text is one."""
+    wants_number = model.model_fields[name].annotation is int
+    return int(text) if wants_number and _WHOLE.fullmatch(text) else text
+
+
+def _needs(model: type[BaseModel], name: str) -> str:
+    """Say which values a parameter may have."""
+    schema = model.model_json_schema()["properties"][name]
+    if "enum" in schema:
+        return f"one of {', '.join(filter(None, schema['enum']))}"
+    return f"a number from {schema['minimum']} to {schema['maximum']}"
+
+
+def _faults(error: ValidationError) -> Iterator[str]:
+    """Say of each fault of a body where it is, and what is needed there."""
+    for found in error.errors(include_url=False, include_input=False):
+        place = ".".join(str(part) for part in found["loc"])
+        yield f"{place}: {found['msg']}" if place else found["msg"]
