@@ -1,5 +1,6 @@
 """From a source of records to chunks that can be read one by one."""
 
+from injector.staging.again import Pick, stage_again
 from injector.staging.chunk import Bad, Chunk
 from injector.staging.meter import Progress
 from injector.staging.reader import ChunkReader, read_staged
@@ -12,10 +13,12 @@ __all__ = [
     "Chunk",
     "ChunkReader",
     "Limits",
+    "Pick",
     "Progress",
     "Source",
     "Staged",
     "read_staged",
     "source_of",
     "stage",
+    "stage_again",
 ]

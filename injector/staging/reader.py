@@ -1,8 +1,10 @@
 """Read chunks back, any of them in any order, by many threads at once."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+from struct import Struct
 
 from injector.errors import Conflict, NotFound
 from injector.manifest.record import Record
@@ -17,9 +19,13 @@ from injector.staging.pin import Pin, Pinned
 from injector.staging.seal import INDEX, Staged, read_seal
 from injector.staging.writer import part_name
 
+ORIGINS = "origins"
+"""The file that has each record's place in the first source, 8 bytes each, little-endian."""
+
 _BLOCK_ENTRIES = 4096
 _BLOCKS = 16
 _READ = 4 << 20
+_PLACE = Struct("<Q")
 
 
 def read_staged(store_url: str) -> Staged:
@@ -48,6 +54,11 @@ class ChunkReader:
         """What was staged."""
         return self._seal.staged
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of the source's files if there are several."""
+        return self._seal.files
+
     def read(self, number: int) -> Chunk:
         """Return the chunk of that number, from 0."""
         entry = self._entry(number)
@@ -58,7 +69,17 @@ class ChunkReader:
                 f" {entry.records} were staged; stage the source again under another job id"
             )
         numbered = enumerate(items, number * CHUNK)
-        return Chunk(number, tuple(self._record(ordinal, item) for ordinal, item in numbered))
+        records = tuple(self._record(ordinal, item) for ordinal, item in numbered)
+        return Chunk(number, self._placed(records) if self._seal.origins else records)
+
+    def _placed(self, records: tuple[Record | Bad, ...]) -> tuple[Record | Bad, ...]:
+        """Give records that are sent again their place in the first source."""
+        start = records[0].ordinal * _PLACE.size
+        content = self._folder.read(ORIGINS, start, start + len(records) * _PLACE.size)
+        return tuple(
+            replace(record, origin=origin) if isinstance(record, Record) else record
+            for record, (origin,) in zip(records, _PLACE.iter_unpack(content), strict=True)
+        )
 
     def _entry(self, number: int) -> Entry:
         if not 0 <= number < self.staged.chunks:

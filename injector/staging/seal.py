@@ -39,6 +39,7 @@ class Seal:
     `recipe` is a digest of whatever else shaped the chunks: two stagings of one digest and
     one recipe are the same. `files` names the source's files if there are several. `pin` is
     there when the records are read in place. `max_line_bytes` as it was when staging.
+    `origins` says that a file of that name has each record's place in the first source.
     """
 
     staged: Staged
@@ -46,6 +47,7 @@ class Seal:
     files: tuple[str, ...]
     max_line_bytes: int
     pin: Pin | None = None
+    origins: bool = False
     format_version: Literal[1] = 1
 
 
