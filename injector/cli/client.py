@@ -50,7 +50,7 @@ class Service:
 
     def outcomes(self, job: str) -> Iterator[bytes]:
         """Yield what became of each record, as JSON lines in blocks of any size."""
-        answer = self._ask("GET", f"/jobs/{job}/report", stream=True)
+        answer = self._ask("GET", f"/jobs/{job}/report", params={"all": "true"}, stream=True)
         try:
             yield from answer.iter_content(BLOCK)
         except requests.RequestException as error:

@@ -414,7 +414,7 @@ def test_report_prints_every_reject_as_a_line(web, capsys):
 def test_report_streams_the_end_of_every_record(web, capfdbinary):
     lines = b'{"ordinal":0,"outcome":"created"}\n' * 1000
     web.get(f"{URL}/jobs/welcome", json=FINISHED)
-    web.get(f"{URL}/jobs/welcome/report", body=lines)
+    web.get(f"{URL}/jobs/welcome/report?all=true", body=lines)
     assert run(["report", "welcome", "--records"]) == 0
     assert capfdbinary.readouterr().out == lines
 
