@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from injector.emulator.assembly import assemble
 from injector.emulator.dispatch.delivery import Delivery
-from injector.emulator.dispatch.dispatcher import Dispatcher
+from injector.emulator.dispatch.dispatcher import Deliver, Dispatcher
+from injector.emulator.dispatch.recorded import Recorded
 from injector.emulator.dispatch.requests import Requests
 from injector.emulator.http_port.serving import serve_http
 from injector.emulator.options import Options
@@ -73,7 +74,9 @@ async def _serve(parts: Parts, options: Options) -> Server:
 @asynccontextmanager
 async def _dispatching(parts: Parts, options: Options) -> AsyncIterator[None]:
     client = DispatchClient(timers=parts.clock)
-    delivery = Delivery(client, parts.plan, parts.clock)
+    delivery: Deliver = Delivery(client, parts.plan, parts.clock)
+    if parts.state_file is not None:
+        delivery = Recorded(delivery, parts.state_file)
     requests = Requests(parts.issuer, options.app_engine)
     dispatcher = Dispatcher(parts.service, parts.clock, delivery, requests)
     parts.service.wake, parts.service.start = dispatcher.wake, dispatcher.start

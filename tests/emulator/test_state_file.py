@@ -13,6 +13,7 @@ from injector.errors import Misused
 from tests.emulator.direct import direct_emulator, refused
 
 LOCATION = "projects/p/locations/us-central1"
+CREATE_TASK = "/google.cloud.tasks.v2.CloudTasks/CreateTask"
 
 
 @pytest.fixture
@@ -143,11 +144,41 @@ def test_call_is_answered_once_its_change_is_in_the_file(tmp_path):
             task = tasks_v2.Task(http_request={"url": "http://x"}, name=f"{name}/tasks/t")
             request = tasks_v2.CreateTaskRequest(parent=name, task=task)
             serialized = tasks_v2.CreateTaskRequest.serialize(request)
-            method = "/google.cloud.tasks.v2.CloudTasks/CreateTask"
-            await emulator.parts.handle(method, serialized, {})
+            await emulator.parts.handle(CREATE_TASK, serialized, {})
             with sqlite3.connect(path) as reader:
                 found = [row[0] for row in reader.execute("SELECT id FROM tasks")]
             reader.close()
             return found
 
     assert asyncio.run(create()) == ["t"]
+
+
+def test_attempt_leaves_once_it_is_in_the_file(tmp_path):
+    path = tmp_path / "state.db"
+    seen = asyncio.Queue()
+
+    async def arrive(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        with sqlite3.connect(path) as file:
+            await seen.put(file.execute("SELECT id, dispatch_count FROM tasks").fetchall())
+        file.close()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def create():
+        name = f"{LOCATION}/queues/q"
+        options = Options(port=0, state_file=path, dynamics=OFF, queues=(name,))
+        async with await asyncio.start_server(arrive, "127.0.0.1", 0) as target:
+            url = f"http://127.0.0.1:{target.sockets[0].getsockname()[1]}/"
+            async with running(options) as emulator:
+                task = tasks_v2.Task(http_request={"url": url}, name=f"{name}/tasks/t")
+                request = tasks_v2.CreateTaskRequest(parent=name, task=task)
+                serialized = tasks_v2.CreateTaskRequest.serialize(request)
+                answer = emulator.parts.handle(CREATE_TASK, serialized, {})
+                async with asyncio.timeout(20):
+                    found = await seen.get()
+                await answer
+                return found
+
+    assert asyncio.run(create()) == [("t", 1)]
