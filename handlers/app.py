@@ -2,7 +2,7 @@
 
 from flask import Flask, Response, g, request
 
-from handlers import access, metrics, problems
+from handlers import access, dashboard, metrics, problems, same_site
 from handlers.auth import Gate
 from handlers.control import control
 from handlers.drain import Drain
@@ -45,11 +45,13 @@ def create_app(settings: Settings, parts: Parts | None = None, keys: KeySet | No
     app.extensions["drain"] = Drain(parts.close, after_s=settings.drain_s)
     app.before_request(_begin)
     metrics.register(app)
+    same_site.register(app)
     access.register(app)
     problems.register(app)
     app.after_request(_secure)
     for blueprint in (inject, control, jobs, steering, reports, groups, health, openapi):
         app.register_blueprint(blueprint)
+    dashboard.register(app, threads=settings.threads)
     return app
 
 

@@ -1,0 +1,101 @@
+"""Which buttons a job has, by its state; each is a request to the API."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from handlers.models import JobShown
+from injector.ledger.ports import JobState
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button: `asks` is the question that must be confirmed.
+
+    `path` follows the job's own in the API. `fields` names the inputs that the question has,
+    which join the `body`.
+    """
+
+    name: str
+    method: str
+    path: str
+    label: str
+    asks: str
+    fields: Sequence[str] = ()
+    grave: bool = False
+    body: str = "{}"
+
+
+PAUSE = Button(
+    "pause",
+    "POST",
+    "/pause",
+    "Pause",
+    "No chunk is begun from now on. Those under way are finished, and the job can be resumed.",
+)
+RESUME = Button("resume", "POST", "/resume", "Resume", "The job goes on from the next tick.")
+TUNE = Button(
+    "tune",
+    "PATCH",
+    "",
+    "Tune…",
+    "What you leave empty stays as it is. It holds from the next tick.",
+    ("max_rate", "weight", "priority", "stop_when_rejected"),
+)
+CANCEL = Button(
+    "cancel",
+    "POST",
+    "/cancel",
+    "Cancel…",
+    "The job ends for good and cannot be resumed. Tasks that were created run all the same, "
+    "unless you take them back.",
+    ("take_back",),
+    grave=True,
+)
+TAKE_BACK = Button(
+    "take-back",
+    "POST",
+    "/cancel",
+    "Take tasks back…",
+    "Tasks of this job that still wait in the queues are deleted.",
+    grave=True,
+    body='{"take_back": true}',
+)
+RETRY = Button(
+    "retry",
+    "POST",
+    "/retry",
+    "Retry",
+    "The job goes on, and chunks without a receipt are sent again at once.",
+)
+REDRIVE = Button(
+    "redrive",
+    "POST",
+    "/redrive",
+    "Send rejects again…",
+    "All rejected records are opened and sent again, as a new generation of their chunks.",
+)
+REMOVE = Button(
+    "remove",
+    "DELETE",
+    "",
+    "Remove…",
+    "The job and its receipts are removed; its audit stays. Its id is free again, and a job "
+    "under it would create its tasks anew.",
+    grave=True,
+)
+
+
+def buttons(job: JobShown) -> Sequence[Button]:
+    """Return what can be done with the job now."""
+    by_state: Mapping[JobState, Sequence[Button]] = {
+        JobState.RUNNING: (PAUSE, TUNE, CANCEL),
+        JobState.PAUSED: (RESUME, TUNE, CANCEL),
+        JobState.FAILED: (RETRY, *_redrive(job), CANCEL, REMOVE),
+        JobState.FINISHED: (*_redrive(job), REMOVE),
+        JobState.CANCELLED: (REMOVE,) if job.taken_back else (TAKE_BACK, REMOVE),
+    }
+    return by_state[job.state]
+
+
+def _redrive(job: JobShown) -> Sequence[Button]:
+    return (REDRIVE,) if job.rejected else ()
