@@ -40,6 +40,26 @@ resource "google_sql_database_instance" "ledger" {
     }
 
     database_flags {
+      name  = "log_checkpoints"
+      value = "on"
+    }
+
+    database_flags {
+      name  = "log_connections"
+      value = "on"
+    }
+
+    database_flags {
+      name  = "log_disconnections"
+      value = "on"
+    }
+
+    database_flags {
+      name  = "log_lock_waits"
+      value = "on"
+    }
+
+    database_flags {
       name  = "max_connections"
       value = tostring(var.ledger.max_connections)
     }
