@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
+from uuid import uuid4
 
 import requests
 import tenacity
@@ -15,26 +16,69 @@ Json = dict[str, object]
 ATTEMPTS = 5
 TIMEOUT_S = 30.0
 PAGE = 200
-BLOCK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
     """The service at a base URL; a token, if given, shows who asks.
 
-    Tries five times in all what was not taken, with growing, jittered waits that `announce` is
-    told of. All calls may be repeated, since a job is registered once however often it is sent.
+    Tries `attempts` times in all what was not taken, with growing, jittered waits that
+    `announce` is told of. All calls may be repeated: a job is registered once however often it
+    is sent, and other changes carry a key under which they are made once.
     """
 
     url: str
     token: str = ""
     clock: Clock = field(default_factory=SystemClock)
     announce: Callable[[str], None] = lambda _: None
+    attempts: int = ATTEMPTS
 
-    def register(self, manifest: Json, staged: Json) -> tuple[Json, bool]:
-        """Register the job; return it, and whether it is new."""
-        answer = self._ask("POST", "/jobs", json={"manifest": manifest, "staged": staged})
+    def register(
+        self, manifest: Json, staged: Json, *, parent: str = "", keeps_names: bool = False
+    ) -> tuple[Json, bool]:
+        """Register the job; return it, and whether it is new.
+
+        `parent` is the job whose records it sends again, by the same names or by new ones.
+        """
+        body: Json = {"manifest": manifest, "staged": staged}
+        if parent:
+            body |= {"parent": parent, "keeps_names": keeps_names}
+        answer = self._ask("POST", "/jobs", json=body)
         return _object(answer), answer.status_code == requests.codes.created
+
+    def act(self, job: str, act: str, **body: object) -> Json:
+        """Do something with the job, such as pause; return what the service then shows."""
+        return _object(self._ask("POST", f"/jobs/{job}/{act}", json=dict(body), once=True))
+
+    def change(self, job: str, changes: Json) -> Json:
+        """Change settings of the job and return it."""
+        return _object(self._ask("PATCH", f"/jobs/{job}", json=changes, once=True))
+
+    def remove(self, job: str) -> None:
+        """Remove a job that has ended."""
+        self._ask("DELETE", f"/jobs/{job}", once=True)
+
+    def audit(self, job: str, limit: int) -> list[Json]:
+        """Return the newest changes of the job first."""
+        found = _object(self._ask("GET", f"/jobs/{job}/audit", params={"limit": str(limit)}))
+        return cast("list[Json]", found["changes"])
+
+    def manifest(self, job: str) -> Json:
+        """Return the manifest that the job was submitted with."""
+        return _object(self._ask("GET", f"/jobs/{job}/manifest"))
+
+    def summary(self, job: str) -> Json:
+        """Return the job accounted for as a whole."""
+        return _object(self._ask("GET", f"/jobs/{job}/summary"))
+
+    def groups(self) -> list[Json]:
+        """Return the groups."""
+        return cast("list[Json]", _object(self._ask("GET", "/groups"))["groups"])
+
+    def queues(self, group: str) -> list[Json]:
+        """Return the queues of a group as they are now; raises NotFound."""
+        found = _object(self._ask("GET", f"/groups/{group}/queues"))
+        return cast("list[Json]", found["queues"])
 
     def job(self, job: str) -> Json:
         """Return the job; raises NotFound."""
@@ -48,13 +92,20 @@ class Service:
         """Yield the records of a job that were refused for good, page by page."""
         return self._pages(f"/jobs/{job}/rejects", "rejects", {})
 
-    def outcomes(self, job: str) -> Iterator[bytes]:
-        """Yield what became of each record, as JSON lines in blocks of any size."""
-        answer = self._ask("GET", f"/jobs/{job}/report", params={"all": "true"}, stream=True)
+    def report(self, job: str, *, first: int, chunks: int, every: bool) -> bytes:
+        """Return what became of the records of some chunks, as JSON lines.
+
+        Of every record, or of those that were not plainly created.
+        """
+        query = {"first": str(first), "chunks": str(chunks), "all": str(every).lower()}
+        return self._ask("GET", f"/jobs/{job}/report", params=query).content
+
+    def health(self) -> requests.Response:
+        """Return whether the service answers and its ledger too, whatever it says."""
         try:
-            yield from answer.iter_content(BLOCK)
+            return requests.get(f"{self.url}/readyz", timeout=TIMEOUT_S, allow_redirects=False)
         except requests.RequestException as error:
-            raise Retryable("the report broke off before its end; ask for it again") from error
+            raise _away(self.url) from error
 
     def group(self, name: str) -> Json:
         """Return the group; raises NotFound."""
@@ -77,51 +128,57 @@ class Service:
         *,
         json: Json | None = None,
         params: Mapping[str, str] | None = None,
-        stream: bool = False,
+        once: bool = False,
     ) -> requests.Response:
+        """Ask, again if need be; what is marked `once` is done once however often it is sent."""
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        if once:
+            headers["Idempotency-Key"] = uuid4().hex
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(Retryable),
-            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            stop=tenacity.stop_after_attempt(self.attempts),
             wait=tenacity.wait_exponential(multiplier=0.5, max=8) + tenacity.wait_random(0, 0.5),
             sleep=self.clock.sleep,
             before_sleep=self._announce,
             reraise=True,
         )
-        return retrying(self._once, method, path, json=json, params=params, stream=stream)
+        return retrying(self._send, method, path, json=json, params=params, headers=headers)
 
     def _announce(self, state: tenacity.RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
         wait_s = state.next_action.sleep if state.next_action else 0.0
         self.announce(f"{error} Trying again in {wait_s:.1f} s")
 
-    def _once(
+    def _send(
         self,
         method: str,
         path: str,
         *,
         json: Json | None,
         params: Mapping[str, str] | None,
-        stream: bool,
+        headers: Mapping[str, str],
     ) -> requests.Response:
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         try:
             answer = requests.request(
                 method,
                 self.url + path,
                 json=json,
                 params=params,
-                headers=headers,
+                headers=dict(headers),
                 timeout=TIMEOUT_S,
-                stream=stream,
                 allow_redirects=False,
             )
         except requests.exceptions.InvalidURL as error:
             raise Misused(f"{self.url} is not a service's URL: {error}") from error
         except requests.RequestException as error:
-            raise Retryable(f"the service at {self.url} cannot be reached; is it up?") from error
+            raise _away(self.url) from error
         if not answer.ok or answer.is_redirect:
             raise _verdict(answer, self.url)
         return answer
+
+
+def _away(url: str) -> Retryable:
+    return Retryable(f"the service at {url} cannot be reached; is it up?")
 
 
 def _verdict(answer: requests.Response, url: str) -> InjectorError:

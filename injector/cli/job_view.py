@@ -1,6 +1,6 @@
 """What the service says of a job, for a person: lines, and the exit code that it deserves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from injector.cli.output import count, creates, moment, span
 
@@ -8,9 +8,17 @@ ENDED = ("finished", "cancelled", "failed")
 
 
 def exit_code(job: Mapping[str, object]) -> int:
-    """Return 1 for a job that failed, was cancelled, or stopped itself; else 0."""
+    """Return 1 for a job that failed, was cancelled, stopped itself, or has too many rejects."""
     state = job["state"]
-    return 1 if state in {"failed", "cancelled"} or (state == "paused" and job.get("reason")) else 0
+    if state in {"failed", "cancelled"} or (state == "paused" and job.get("reason")):
+        return 1
+    return 1 if state == "finished" and has_too_many_rejects(job) else 0
+
+
+def has_too_many_rejects(job: Mapping[str, object]) -> bool:
+    """Tell whether more records were rejected than the job allows."""
+    allowed = job.get("rejects_allowed")
+    return isinstance(allowed, int) and number(job, "rejected") > allowed
 
 
 def describe(job: Mapping[str, object]) -> dict[str, str]:
@@ -23,16 +31,46 @@ def describe(job: Mapping[str, object]) -> dict[str, str]:
         "records": f"{count(job['records'])} in {count(job['chunks'])} chunks",
         "created": count(job["created"]),
         "existed": count(job["existed"]),
-        "rejected": count(job["rejected"]),
+        "rejected": _rejected(job),
         "open": count(open_records(job)),
         "rate now": pace(job),
         "time left": span(job.get("eta_s")),
         "started": moment(job.get("started_at")),
         "finished": moment(job.get("finished_at")),
     }
+    lines |= {name: words for name, words in _rest(job) if words}
     if warning := unsafe_ramp(job):
         lines["warning"] = warning
     return lines
+
+
+def _rejected(job: Mapping[str, object]) -> str:
+    allowed = job.get("rejects_allowed")
+    limit = f" ({count(allowed)} allowed)" if isinstance(allowed, int) else ""
+    return f"{count(job['rejected'])}{limit}"
+
+
+def _rest(job: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield what is told only where it is not as usual."""
+    yield "fault", str(job.get("fault") or "")
+    yield "sends again", str(job.get("parent") or "")
+    yield "rate limit", f"{creates(job['max_rate'])} creates/s" if job.get("max_rate") else ""
+    weight, priority = job.get("weight", 1), job.get("priority", 0)
+    yield "share", f"weight {weight:g}" if isinstance(weight, float) and weight != 1 else ""
+    yield "priority", str(priority) if priority else ""
+    yield "taken back", taken_back(job)
+
+
+def taken_back(job: Mapping[str, object]) -> str:
+    """Say how far the tasks of a cancelled job are taken back; empty when none are."""
+    found = job.get("taken_back")
+    if not isinstance(found, Mapping):
+        return ""
+    rest = "" if found["done"] else f", chunk {found['chunks_done']} of {found['chunks']}"
+    return (
+        f"{count(found['deleted'])} tasks deleted, "
+        f"{count(found['gone'])} had run or were never created{rest}"
+    )
 
 
 def open_records(job: Mapping[str, object]) -> int:

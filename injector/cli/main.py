@@ -9,22 +9,35 @@ from contextlib import suppress
 from types import FrameType
 
 import click
+from click.shell_completion import CompletionItem
 
 from injector.errors import InjectorError, Misused
 
 COMMANDS: Mapping[str, str] = {
+    "init": "Write a commented manifest to begin with.",
     "plan": "Show what a job would take, and create nothing.",
     "simulate": "Run a job in virtual time against a model of the service.",
     "submit": "Stage the records and register the job with the service.",
     "status": "Show where a job is.",
     "watch": "Follow a job with live bars until it ends.",
     "jobs": "List the jobs.",
+    "pause": "Pause jobs: no further chunk is begun.",
+    "resume": "Let paused jobs go on.",
+    "set": "Change a job's rate, weight, priority or allowed rejects.",
+    "cancel": "Cancel jobs, and take their waiting tasks back if wished.",
+    "retry": "Let jobs that failed or stopped go on.",
+    "redrive": "Send rejected, missing or chosen records again.",
+    "rm": "Remove jobs that have ended.",
+    "audit": "List who changed what of a job.",
     "ramp": "Show a group's rate, and what the controller decided and why.",
     "report": "Account for every record of a job.",
+    "doctor": "Check credentials, service, queues, ledger, store and clock.",
     "schema": "Print the manifest's JSON Schema for editors.",
     "serve": "Run the service under gunicorn.",
     "emulator": "Run a local Cloud Tasks.",
     "up": "Run emulator, service, ticks and a target on this machine.",
+    "db": "Bring the ledger's database to this version.",
+    "completion": "Print what completes commands in your shell.",
 }
 FAILED, WRONG_USE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
@@ -55,6 +68,12 @@ class Lazy(click.Group):
         """List the subcommands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a subcommand's name without importing any."""
+        names = (name for name in COMMANDS if name.startswith(incomplete))
+        found = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        return found or super().shell_complete(ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,12 +1,18 @@
 """Options that several commands share."""
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import click
 
 from injector.cli.client import Service
+from injector.errors import InjectorError
 from injector.settings import read_settings
+
+COMPLETED = 200
 
 Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
@@ -30,7 +36,29 @@ def manifest_argument() -> Decorator:
 
 def job_argument() -> Decorator:
     """Take a job's id."""
-    return click.argument("job", callback=_job_id)
+    return click.argument("job", callback=_job_id, shell_complete=_known)
+
+
+def jobs_argument() -> Decorator:
+    """Take the ids of one or several jobs."""
+    return click.argument("jobs", nargs=-1, required=True, callback=_job_ids, shell_complete=_known)
+
+
+def sure_option() -> Decorator:
+    """Let a question be answered beforehand."""
+    return click.option("--yes", "-y", "is_sure", is_flag=True, help="Do not ask.")
+
+
+def confirm(question: str, *, is_sure: bool) -> None:
+    """Ask unless that is settled; end the command when the answer is no.
+
+    Raises click's UsageError where nobody can be asked.
+    """
+    if is_sure:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("this is not a terminal, so nobody can be asked; add --yes")
+    click.confirm(question, abort=True, err=True)
 
 
 def service_at(url: str | None) -> Service:
@@ -48,3 +76,19 @@ def _job_id(_context: click.Context, _parameter: click.Parameter, value: str) ->
     if not value or not value.replace("-", "").replace("_", "").isalnum():
         raise click.BadParameter(f"{value!r} is not a job's id; see injector jobs")
     return value
+
+
+def _job_ids(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(_job_id(context, parameter, value) for value in values)
+
+
+def _known(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Complete a job's id from the newest jobs of the environment's service, if it answers."""
+    settings = read_settings()
+    service = Service(settings.base_url.rstrip("/"), settings.token, attempts=1)
+    with suppress(InjectorError):
+        found = islice(service.jobs(), COMPLETED)
+        return [str(job["id"]) for job in found if str(job["id"]).startswith(typed)]
+    return []

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 _WIDE = 10_000
+_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -67,8 +68,14 @@ def rate(number: object) -> str:
 
 
 def creates(number: object) -> str:
-    """Write a create rate, to a tenth."""
-    return rate(round(number, 1) if isinstance(number, float) else number)
+    """Write a create rate, to three digits."""
+    return rate(float(f"{number:.3g}") if isinstance(number, int | float) else number)
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Draw values as a line of blocks, the highest one as the highest block."""
+    most = max(values, default=0.0) or 1.0
+    return "".join(_BLOCKS[round(value / most * (len(_BLOCKS) - 1))] for value in values)
 
 
 def span(seconds: object) -> str:

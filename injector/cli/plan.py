@@ -11,6 +11,7 @@ from injector.cli.options import json_option, manifest_argument, service_at, ser
 from injector.cli.output import print_json
 from injector.cli.plan_view import show_plan, show_warnings
 from injector.cli.planning import Plan, make_plan, plan_json
+from injector.cli.preflight import queue_problems
 from injector.cli.reading import Reading, reading_options, staging_bar
 from injector.errors import Misused
 from injector.manifest.request import compile_request
@@ -48,7 +49,14 @@ def plan_of(path: Path, reading: Reading, url: str | None) -> Plan:
     settings = read_settings()
     manifest = reading.manifest(path)
     service = service_at(url) if url or settings.service_url else None
-    group, notes = known_or_usual(manifest.group, reading.group(manifest.group, settings), service)
+    configured = reading.group(manifest.group, settings)
+    group, notes = known_or_usual(manifest.group, configured, service)
+    notes += queue_problems(
+        group,
+        known_here=configured is not None,
+        service=None if notes else service,
+        emulator_host=settings.emulator_host or "",
+    )
     renderer = compile_request(manifest, task_queues(group), ramp=group.ramp)
     source = reading.source(manifest, path)
     with staging_bar() as progress:

@@ -15,9 +15,11 @@ from injector.cli.output import console, count, print_json
 from injector.cli.plan import plan_of, show
 from injector.cli.plan_view import show_plan, show_rejects, show_warnings
 from injector.cli.planning import Plan, make_plan
+from injector.cli.preflight import queue_problems
 from injector.cli.reading import Reading, reading_options, staging_bar
 from injector.cli.watch import watch
 from injector.errors import Misused
+from injector.groups import Group
 from injector.manifest.request import compile_request
 from injector.manifest.schema import Manifest
 from injector.settings import is_loopback, read_settings
@@ -85,6 +87,7 @@ def stage_and_plan(
     settings = read_settings()
     manifest = reading.manifest(path)
     group = group_of(service.group(manifest.group))
+    _check_queues(service, group)
     group = reading.group(manifest.group, settings) or group
     source = reading.source(manifest, path)
     with staging_bar() as progress:
@@ -92,6 +95,13 @@ def stage_and_plan(
     renderer = compile_request(manifest, task_queues(group), ramp=group.ramp)
     findings = findings_of(staged, renderer, now=settings.clock.now())
     return make_plan(manifest, group, findings, latency_s=reading.latency_s), staged
+
+
+def _check_queues(service: Service, group: Group) -> None:
+    """Refuse a group with a queue that cannot be used, before a record is read."""
+    if found := queue_problems(group, known_here=False, service=service, emulator_host=""):
+        lines = "\n".join(f"  {line}" for line in found)
+        raise Misused(f"the queues of group {group.name} are not ready:\n{lines}")
 
 
 def _is_wanted(plan: Plan, *, is_sure: bool) -> bool:

@@ -1,6 +1,8 @@
 """`injector watch`."""
 
-from collections.abc import Callable, Mapping
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 from rich.console import Console
@@ -17,9 +19,11 @@ from injector.cli.job_view import (
     unsafe_ramp,
 )
 from injector.cli.options import job_argument, json_option, service_at, service_option
-from injector.cli.output import console, count, print_lines, print_pairs, span
+from injector.cli.output import console, count, print_lines, print_pairs, span, sparkline
 
 POLL_S = 1.0
+LINE_EACH_S = 10.0
+RATES = 40
 
 
 @click.command()
@@ -41,7 +45,7 @@ def watch(service: Service, job: str) -> int:
     """Show the job's progress until it ends; return the exit code it deserves."""
     screen = console()
     with _bars(screen) as bars:
-        last = follow(service, job, _shower(screen, bars, job))
+        last = follow(service, job, _shower(screen, bars, job, service.clock.monotonic))
     if screen.is_terminal:
         print_pairs(describe(last))
     return exit_code(last)
@@ -57,46 +61,68 @@ def follow(service: Service, job: str, show: Callable[[Json], None]) -> Json:
         service.clock.sleep(POLL_S)
 
 
-def _shower(screen: Console, bars: Progress, job: str) -> Callable[[Json], None]:
-    """Return what shows a state: by bars on a terminal, else by a line when something changed."""
+def _shower(
+    screen: Console, bars: Progress, job: str, now: Callable[[], float]
+) -> Callable[[Json], None]:
+    """Return what shows a state: by bars on a terminal, else by a line now and then."""
     if not screen.is_terminal:
-        return _line_shower(screen)
+        return _line_shower(screen, now)
     created = bars.add_task(f"{job} records", total=None, note="")
     speed = bars.add_task("rate of allowed", total=None, note="")
+    rates: deque[float] = deque(maxlen=RATES)
 
     def show(found: Json) -> None:
-        _show_bars(bars, created, speed, found)
+        rates.append(_rate(found))
+        _show_bars(bars, created, speed, found, rates)
 
     return show
 
 
-def _show_bars(bars: Progress, records: TaskID, speed: TaskID, job: Mapping[str, object]) -> None:
+def _show_bars(
+    bars: Progress,
+    records: TaskID,
+    speed: TaskID,
+    job: Mapping[str, object],
+    rates: Sequence[float],
+) -> None:
     total, settled = number(job, "records"), settled_records(job)
     note = f"{count(settled)}/{count(total)}  {job['state']}  {span(job.get('eta_s'))} left"
     bars.update(records, total=total, completed=settled, note=f"{note} {unsafe_ramp(job)}")
-    now, allowed = job.get("rate_now"), job.get("rate_allowed")
+    allowed = job.get("rate_allowed")
+    drawn = sparkline(rates) if "utf" in (sys.stdout.encoding or "").lower() else ""
     bars.update(
         speed,
         total=allowed if isinstance(allowed, int | float) and allowed else None,
-        completed=now if isinstance(now, int | float) else 0,
-        note=pace(job),
+        completed=_rate(job),
+        note=f"{pace(job)}  {drawn}",
     )
 
 
-def _line_shower(screen: Console) -> Callable[[Json], None]:
-    last = ""
+def _rate(job: Mapping[str, object]) -> float:
+    now = job.get("rate_now")
+    return float(now) if isinstance(now, int | float) else 0.0
+
+
+def _line_shower(screen: Console, now: Callable[[], float]) -> Callable[[Json], None]:
+    """Show a line when the state changes, and else one each ten seconds if there is news."""
+    last, state, since = "", "", float("-inf")
 
     def show(job: Json) -> None:
-        nonlocal last
-        line = (
-            f"{job['id']} {job['state']} {settled_records(job)}/{job['records']} records, "
-            f"{pace(job)}, {count(job['rejected'])} rejected"
-        )
-        if line != last:
+        nonlocal last, state, since
+        line = _line(job)
+        if job["state"] != state or (line != last and now() - since >= LINE_EACH_S):
             screen.print(line, markup=False)
-        last = line
+            last, state, since = line, str(job["state"]), now()
 
     return show
+
+
+def _line(job: Mapping[str, object]) -> str:
+    reason = f": {job['reason']}" if job.get("reason") else ""
+    return (
+        f"{job['id']} {job['state']} {settled_records(job)}/{job['records']} records, "
+        f"{pace(job)}, {count(job['rejected'])} rejected{reason}"
+    )
 
 
 def _bars(screen: Console) -> Progress:

@@ -49,6 +49,16 @@ def prepare(engines: Engines) -> None:
     migrate(engines)
 
 
+def version_of(url: str) -> str:
+    """Return the version of the tables at a URL, and change nothing; empty when there are none."""
+    parsed = parse_url(url)
+    if parsed.drivername.startswith("sqlite") and not _is_file(parsed):
+        return ""
+    engines = make_engines(parsed, wait_s=10.0, connections=1)
+    with closing(engines), told_as_ours(parsed):
+        return revision(engines)
+
+
 def revision(engines: Engines) -> str:
     """Return the version of the database's tables; empty when it has none."""
     with engines.reading.connect() as connection:
@@ -67,6 +77,10 @@ def migrate(engines: Engines) -> None:
         _refuse_newer(engines.writing.url, found)
         if found != REVISION:
             _run_alembic(connection)
+
+
+def _is_file(url: URL) -> bool:
+    return not in_memory(url) and Path(str(url.database).removeprefix("file:")).is_file()
 
 
 def _make_folder(url: URL) -> None:

@@ -1,5 +1,6 @@
 """The command line: what is shown, and how it ends."""
 
+import csv
 import json
 import os
 import re
@@ -7,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fsspec
 import pytest
 import responses
+from pyarrow import parquet
 
 from injector.cli.main import COMMANDS, run
 
@@ -40,6 +43,8 @@ JOB = {
     "created": 600,
     "existed": 10,
     "rejected": 5,
+    "rejects_allowed": 10,
+    "digest": "d" * 64,
     "settled": 615,
     "fed": 8,
     "rate_now": 480.0123,
@@ -234,10 +239,16 @@ GROUP = {
 }
 
 
+QUEUE = {"name": f"{QUEUES}/welcome-00", "state": "RUNNING", "rate": 500.0, "concurrency": 1000}
+QUEUE |= {"problem": ""}
+MISSING = {**QUEUE, "state": "", "problem": f"GetQueue {QUEUES}/welcome-00: it does not exist"}
+
+
 @pytest.fixture
 def known(web):
-    """A service that knows the group."""
+    """A service that knows the group, and its queues."""
     web.get(f"{URL}/groups/welcome", json=GROUP)
+    web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE]})
     return web
 
 
@@ -255,11 +266,26 @@ def test_submit_of_a_group_that_the_service_lacks_reads_no_record(web, folder, c
     assert "there is no group 'welcome'" in capsys.readouterr().err
 
 
+def test_submit_with_a_queue_that_is_missing_names_it_and_reads_no_record(web, folder, capsys):
+    web.get(f"{URL}/groups/welcome", json=GROUP)
+    web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE, MISSING]})
+    (folder / "users.csv").unlink()
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert MISSING["problem"] in capsys.readouterr().err
+
+
+def test_plan_warns_of_a_queue_that_is_missing(web, capsys):
+    web.get(f"{URL}/groups/welcome", json=GROUP)
+    web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE, MISSING]})
+    assert run(["plan", "m.yaml", "--service", URL, "--json"]) == 0
+    assert MISSING["problem"] in read(capsys)["warnings"]
+
+
 def test_submit_registers_what_was_staged(known, capsys):
     web = known
     web.post(f"{URL}/jobs", status=201, json=JOB)
     assert run(["submit", "m.yaml", "--yes"]) == 0
-    sent = json.loads(web.calls[1].request.body)
+    sent = json.loads(web.calls[2].request.body)
     assert sent["manifest"]["job"] == "welcome"
     assert (sent["staged"]["records"], sent["staged"]["chunks"], sent["staged"]["rejected"]) == (
         250,
@@ -330,21 +356,22 @@ def test_status_names_an_unsafe_ramp(web, capsys):
 
 
 @pytest.mark.parametrize(
-    ("state", "reason", "code"),
+    ("changes", "code"),
     [
-        ("running", "", 0),
-        ("finished", "", 0),
-        ("paused", "", 0),
-        ("paused", "50 of 250 records are rejected", 1),
-        ("failed", "the chunks are gone", 1),
-        ("cancelled", "", 1),
+        ({"state": "running"}, 0),
+        ({"state": "finished"}, 0),
+        ({"state": "finished", "created": 979, "rejected": 11}, 1),
+        ({"state": "paused"}, 0),
+        ({"state": "paused", "reason": "50 of 250 records are rejected"}, 1),
+        ({"state": "failed", "reason": "the chunks are gone"}, 1),
+        ({"state": "cancelled"}, 1),
     ],
 )
 @pytest.mark.parametrize("command", ["status", "report"])
-def test_exit_code_tells_a_job_that_went_wrong(web, command, state, reason, code):
-    web.get(
-        f"{URL}/jobs/welcome", json={**FINISHED, "rejected": 5, "state": state, "reason": reason}
-    )
+def test_exit_code_tells_a_job_that_went_wrong(web, command, changes, code):
+    job = {**FINISHED, **changes}
+    web.get(f"{URL}/jobs/welcome", json=job)
+    web.get(f"{URL}/jobs/welcome/summary", json=summary_of(job))
     web.get(f"{URL}/jobs/welcome/rejects", json={"rejects": [], "next": None})
     web.assert_all_requests_are_fired = False
     assert run([command, "welcome"]) == code
@@ -385,21 +412,34 @@ def test_jobs_as_json_are_one_in_each_line(web, capsys):
     assert "state=running" in web.calls[0].request.url
 
 
+def summary_of(job):
+    return {"job": job, "took_s": 60.0, "operations": 2000, "cost_usd": 0.0, "ramp_history": []}
+
+
 REJECT = {"position": 1, "ordinal": 1, "line": 3, "reason": "needs a value in '[id]'", "file": ""}
+
+
+TURN = {"at": 1_800_000_000.0, "action": "raise", "rate": 7.5, "concurrency": 9}
+TURN |= {"reason": "all is well", "evidence_json": ""}
 
 
 def test_report_adds_up_and_lists_rejects_as_they_are(web, capsys):
     web.get(f"{URL}/jobs/welcome", json=FINISHED)
+    web.get(f"{URL}/jobs/welcome/summary", json=summary_of(FINISHED) | {"ramp_history": [TURN]})
     web.get(f"{URL}/jobs/welcome/rejects", json={"rejects": [REJECT], "next": None})
     assert run(["report", "welcome"]) == 0
     shown = capsys.readouterr().out
     assert "985 + 10 + 5 + 0 open = 1,000: adds up" in shown
     assert "needs a value in '[id]'" in shown
     assert re.search(r"took +1 min 0 s", shown)
+    assert "2,000, about USD 0.0" in shown
+    assert re.search(r"raise +7.5 +all is well", shown)
 
 
 def test_report_that_does_not_add_up_exits_with_1(web, capsys):
-    web.get(f"{URL}/jobs/welcome", json={**FINISHED, "created": 984, "rejected": 0})
+    odd = {**FINISHED, "created": 984, "rejected": 0}
+    web.get(f"{URL}/jobs/welcome", json=odd)
+    web.get(f"{URL}/jobs/welcome/summary", json=summary_of(odd))
     assert run(["report", "welcome"]) == 1
     assert "does NOT add up" in capsys.readouterr().out
 
@@ -411,26 +451,75 @@ def test_report_prints_every_reject_as_a_line(web, capsys):
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [REJECT] * 2
 
 
-def test_report_streams_the_end_of_every_record(web, capfdbinary):
-    lines = b'{"ordinal":0,"outcome":"created"}\n' * 1000
+ROWS = [
+    {"ordinal": 0, "file": "", "line": 2, "outcome": "existed", "task": "q/tasks/a", "reason": ""},
+    {"ordinal": 7, "file": "", "line": 9, "outcome": "rejected", "task": "", "reason": 'a, "b"'},
+]
+LINES = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
+
+
+@pytest.fixture
+def reported(web):
+    """A job of 1,200 chunks, of which each part asked for has the same two rows."""
+    big = {**FINISHED, "chunks": 1200}
+    web.get(f"{URL}/jobs/welcome", json=big)
+    web.get(f"{URL}/jobs/welcome/report", body=LINES)
+    web.get(f"{URL}/jobs/welcome/summary", json=summary_of(big))
+    web.get(f"{URL}/jobs/welcome/rejects", json={"rejects": [], "next": None})
+    web.assert_all_requests_are_fired = False
+    return web
+
+
+def asked_for(web):
+    return [call.request.params for call in web.calls if "/report" in call.request.url]
+
+
+def test_report_prints_every_record_in_parts(reported, capfdbinary):
+    assert run(["report", "welcome", "--all"]) == 0
+    assert capfdbinary.readouterr().out == LINES * 3
+    assert [query["first"] for query in asked_for(reported)] == ["0", "500", "1000"]
+    assert {query["all"] for query in asked_for(reported)} == {"true"}
+
+
+def test_report_writes_exceptions_as_json_lines(reported, folder, capsys):
+    assert run(["report", "welcome", "--out", "r.jsonl"]) == 0
+    assert (folder / "r.jsonl").read_bytes() == LINES * 3
+    assert "6 rows to r.jsonl" in capsys.readouterr().out
+    assert {query["all"] for query in asked_for(reported)} == {"false"}
+
+
+def test_report_writes_csv(reported, folder):
+    assert run(["report", "welcome", "--out", "r.csv"]) == 0
+    with (folder / "r.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert rows == [{key: str(value) for key, value in row.items()} for row in ROWS] * 3
+
+
+def test_report_writes_parquet(reported, folder):
+    assert run(["report", "welcome", "--all", "--out", "r.parquet"]) == 0
+    assert parquet.read_table(folder / "r.parquet").to_pylist() == ROWS * 3
+
+
+def test_report_goes_to_any_store_that_fsspec_knows(reported):
+    assert run(["report", "welcome", "--out", "memory://reports/r.txt", "--format", "jsonl"]) == 0
+    with fsspec.open("memory://reports/r.txt", "rb") as stream:
+        assert stream.read() == LINES * 3
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [("r.txt", "name it .jsonl, .csv or .parquet"), ("no/r.csv", "no/r.csv: cannot be written")],
+)
+def test_report_that_cannot_be_written_exits_with_2(reported, capsys, out, words):
+    assert run(["report", "welcome", "--out", out]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_report_as_json_is_the_summary(web, capsys):
     web.get(f"{URL}/jobs/welcome", json=FINISHED)
-    web.get(f"{URL}/jobs/welcome/report?all=true", body=lines)
-    assert run(["report", "welcome", "--records"]) == 0
-    assert capfdbinary.readouterr().out == lines
-
-
-def test_report_that_breaks_off_exits_with_1(web, capsys):
-    web.get(f"{URL}/jobs/welcome", json=FINISHED)
-    web.get(f"{URL}/jobs/welcome/report", body="{", headers={"Content-Length": "100"})
-    assert run(["report", "welcome", "--records"]) == 1
-    assert "broke off before its end" in capsys.readouterr().err
-
-
-def test_report_as_json_has_the_verdict(web, capsys):
-    web.get(f"{URL}/jobs/welcome", json=FINISHED)
-    web.get(f"{URL}/jobs/welcome/rejects", json={"rejects": [REJECT], "next": None})
+    web.get(f"{URL}/jobs/welcome/summary", json=summary_of(FINISHED))
     assert run(["report", "welcome", "--json"]) == 0
-    assert read(capsys) == {**FINISHED, "adds_up": True, "first_rejects": [REJECT]}
+    assert read(capsys) == summary_of(FINISHED)
 
 
 def test_schema_is_json(capsys):

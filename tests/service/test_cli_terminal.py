@@ -30,6 +30,8 @@ JOB = {
 }
 FINISHED = {**JOB, "state": "finished", "created": 1000, "finished_at": 61.0}
 GROUP = {"name": "welcome", "injector_queues": [], "queues": 4, "topic": None, "ramp": {}}
+QUEUES = {"queues": []}
+LOOKS = ["GET /groups/welcome", "GET /groups/welcome/queues"]
 MANIFEST = """\
 job: welcome
 group: welcome
@@ -120,9 +122,9 @@ def test_colour_is_used_on_a_terminal_and_not_under_no_color(folder):
     ("answer", "code", "posts"), [("n\n", 1, []), ("y\n", 0, ["POST /jobs"]), ("\x04", 130, [])]
 )
 def test_submit_asks_and_does_what_is_answered(folder, answer, code, posts):
-    with service([GROUP, FINISHED]) as (url, asked):
+    with service([GROUP, QUEUES, FINISHED]) as (url, asked):
         ended, shown = run_on_terminal(["submit", "m.yaml", "--service", url], folder, answer)
-    assert (ended, asked) == (code, ["GET /groups/welcome", *posts])
+    assert (ended, asked) == (code, [*LOOKS, *posts])
     assert "Traceback" not in shown
     if code != 130:
         assert "Create 1 tasks?" in shown
@@ -132,7 +134,7 @@ def test_submit_asks_and_does_what_is_answered(folder, answer, code, posts):
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
 )
 def test_interrupted_submit_leaves_nothing_and_says_so_by_its_exit_code(folder, number, code):
-    with service([GROUP]) as (url, asked):
+    with service([GROUP, QUEUES]) as (url, asked):
         arguments = ("submit", "m.yaml", "--yes", "--records", "-", "--service", url)
         submit = subprocess.Popen(
             [sys.executable, "-m", "injector", *arguments],
@@ -144,6 +146,6 @@ def test_interrupted_submit_leaves_nothing_and_says_so_by_its_exit_code(folder, 
         submit.stdin.flush()
         submit.send_signal(number)
         _, said = submit.communicate(timeout=30)
-    assert (submit.returncode, asked) == (code, ["GET /groups/welcome"])
+    assert (submit.returncode, asked) == (code, LOOKS)
     assert b"Traceback" not in said
     assert not [path for path in folder.rglob("*") if path.name in {"index", "staged.json"}]

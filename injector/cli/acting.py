@@ -1,0 +1,18 @@
+"""What the commands that steer jobs have in common."""
+
+from collections.abc import Callable, Sequence
+
+from injector.cli.client import Json
+from injector.cli.output import console, print_lines
+
+
+def act_on(
+    jobs: Sequence[str], act: Callable[[str], Json], say: Callable[[Json], str], *, as_json: bool
+) -> None:
+    """Do it to each job in turn, and say what became of it; stops at the first that refuses."""
+    for job in jobs:
+        found = act(job)
+        if as_json:
+            print_lines([found])
+        else:
+            console().print(say(found), markup=False)

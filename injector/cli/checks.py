@@ -1,0 +1,237 @@
+"""What `injector doctor` looks at, each check with what would mend it."""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from email.utils import parsedate_to_datetime
+from functools import cached_property, partial
+
+import requests
+from google.auth.exceptions import GoogleAuthError
+from google.auth.transport.requests import Request
+
+from injector.cli.client import Json, Service
+from injector.delivery.credentials import application_default
+from injector.delivery.ports import QueueAdmin
+from injector.errors import InjectorError, Misused, NotFound, Refused
+from injector.groups import Group
+from injector.ledger.schema import version_of
+from injector.ledger.tables import REVISION
+from injector.queues.access import admin_at
+from injector.queues.preflight import look_at_all
+from injector.settings import Settings
+from injector.staging.folder import Folder
+
+SKEW_S = 5.0
+ROLES = (
+    "grant its account roles/cloudtasks.queueAdmin on the injector queues, and "
+    "roles/cloudtasks.enqueuer and roles/cloudtasks.viewer on the group's"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: `verdict` is ok, doubt or fault; `mend` says what would help."""
+
+    name: str
+    verdict: str
+    said: str
+    mend: str = ""
+
+
+def ok(name: str, said: str) -> Finding:
+    """Make a finding without fault."""
+    return Finding(name, "ok", said)
+
+
+@dataclass
+class Checks:
+    """The checks of one machine against one service, in the order in which they build up."""
+
+    settings: Settings
+    service: Service
+
+    def run(self) -> Iterator[Finding]:
+        """Run all of them; what one cannot see, it says."""
+        steps = (
+            self._credentials,
+            self._service,
+            self._caller,
+            self._clock,
+            self._ledger,
+            self._store,
+            self._queues,
+        )
+        for step in steps:
+            yield from step()
+
+    @cached_property
+    def _health(self) -> requests.Response | None:
+        with suppress(InjectorError):
+            return self.service.health()
+        return None
+
+    @cached_property
+    def _groups(self) -> Sequence[Json]:
+        """Return the groups as the service knows them; none where it does not say."""
+        with suppress(InjectorError):
+            return self.service.groups()
+        return ()
+
+    def _credentials(self) -> Iterator[Finding]:
+        name, emulator = "credentials", self.settings.emulator_host
+        if emulator:
+            yield ok(name, f"none are needed for the emulator at {emulator}")
+            yield from (Finding(name, "doubt", words) for words in self.settings.warnings())
+            return
+        try:
+            application_default().refresh(Request())
+        except Misused as error:
+            yield Finding(name, "doubt", "none on this machine", str(error))
+        except GoogleAuthError as error:
+            yield Finding(
+                name,
+                "fault",
+                f"they cannot be refreshed: {error}",
+                "run `gcloud auth application-default login`",
+            )
+        else:
+            yield ok(name, "application default credentials are found and fresh")
+
+    def _service(self) -> Iterator[Finding]:
+        name, url = "service", self.service.url
+        if self._health is None:
+            mend = "start it (injector up, injector serve), or name another: INJECTOR_SERVICE_URL"
+            yield Finding(name, "fault", f"{url} cannot be reached", mend)
+        elif not self._health.ok:
+            said = f"{url} is not ready: {_detail(self._health)}"
+            yield Finding(name, "fault", said, "look at its log")
+        else:
+            yield ok(name, f"{url} is ready, and its ledger answers")
+
+    def _caller(self) -> Iterator[Finding]:
+        if self._health is None:
+            return
+        try:
+            next(self.service.jobs(), None)
+        except Refused as error:
+            mend = (
+                "export INJECTOR_TOKEN=$(gcloud auth print-identity-token "
+                f"--audiences={self.service.url}), and name your address in the service's "
+                "INJECTOR_PEOPLE"
+            )
+            yield Finding("caller", "fault", str(error), mend)
+        except InjectorError as error:
+            yield Finding("caller", "fault", str(error), "look at the service's log")
+        else:
+            yield ok("caller", "the service lets you in")
+
+    def _clock(self) -> Iterator[Finding]:
+        date = self._health.headers.get("Date") if self._health is not None else None
+        if date is None:
+            return
+        skew_s = abs(parsedate_to_datetime(date).timestamp() - time.time())
+        if skew_s > SKEW_S:
+            said = f"this clock and the service's are {skew_s:.0f} s apart"
+            yield Finding("clock", "fault", said, "set both by NTP, since schedules go by them")
+        else:
+            yield ok("clock", "it agrees with the service's")
+
+    def _ledger(self) -> Iterator[Finding]:
+        """Look at the ledger from here only where this machine is told of one."""
+        if "ledger_url" not in self.settings.model_fields_set:
+            return
+        try:
+            found = version_of(self.settings.ledger_url)
+        except InjectorError as error:
+            yield Finding("ledger", "fault", str(error), "see the message")
+            return
+        if found == REVISION:
+            yield ok("ledger", f"its tables are of version {found}")
+        else:
+            said = f"its tables are of version {found or 'none'}; this program wants {REVISION}"
+            yield Finding("ledger", "fault", said, "run `injector db upgrade`")
+
+    def _store(self) -> Iterator[Finding]:
+        url, name = self.settings.store_url, f".doctor-{secrets.token_hex(4)}"
+        try:
+            folder = Folder.at(url) / name
+            folder.put("probe", b"x")
+            whole = folder.read("probe") == b"x"
+            folder.remove()
+        except (InjectorError, OSError, ImportError) as error:
+            mend = (
+                "give it in INJECTOR_STORE_URL; a bucket needs the extra gcs, and "
+                "roles/storage.objectAdmin for you and the service"
+            )
+            yield Finding("store", "fault", f"{url} cannot be written: {error}", mend)
+            return
+        if whole:
+            yield ok("store", f"{url} can be written, read and cleared")
+        else:
+            said = f"{url} does not give back what was written"
+            yield Finding("store", "fault", said, "look at the storage")
+
+    def _queues(self) -> Iterator[Finding]:
+        if self._groups:
+            for group in self._groups:
+                name = str(group["name"])
+                yield from self._queues_of(name, partial(self.service.queues, name))
+        elif self.settings.groups:
+            yield from self._queues_from_here()
+        else:
+            mend = "set INJECTOR_GROUPS for the service, or start it"
+            yield Finding("queues", "doubt", "no groups are known here", mend)
+
+    def _queues_from_here(self) -> Iterator[Finding]:
+        """Look at the queues with the credentials of this machine."""
+        with admin_at(self.settings.emulator_host or "") as admin:
+            for name, group in self.settings.groups.items():
+                yield from self._queues_of(name, partial(seen_by, admin, group))
+
+    def _queues_of(self, name: str, look: Callable[[], Sequence[Json]]) -> Iterator[Finding]:
+        """Judge the queues of a group: there, running, and how fast they may go."""
+        place = f"group {name}"
+        try:
+            queues = look()
+        except NotFound as error:
+            yield Finding(place, "doubt", str(error), "the service is of an older version")
+            return
+        except InjectorError as error:
+            yield Finding(place, "fault", str(error), "")
+            return
+        wrong = [queue for queue in queues if queue["problem"]]
+        for queue in wrong:
+            said = str(queue["problem"])
+            mend = ROLES if "PERMISSION_DENIED" in said else "see the message"
+            yield Finding(place, "fault", said, mend)
+        if not wrong:
+            yield ok(place, _limits(queues))
+
+
+def seen_by(admin: QueueAdmin, group: Group) -> list[Json]:
+    """Return a group's queues as the service shows them."""
+    return [asdict(queue) for queue in look_at_all(group, admin)]
+
+
+def _limits(queues: Sequence[Mapping[str, object]]) -> str:
+    rates = sorted({float(str(queue["rate"])) for queue in queues})
+    most = sorted({int(str(queue["concurrency"])) for queue in queues})
+    return (
+        f"{len(queues)} queues are running, with {_span(rates)} dispatches/s and "
+        f"{_span(most)} at once"
+    )
+
+
+def _span(values: Sequence[float]) -> str:
+    first, last = values[0], values[-1]
+    return f"{first:g}" if first == last else f"{first:g} to {last:g}"
+
+
+def _detail(answer: requests.Response) -> str:
+    try:
+        return str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return str(answer.status_code)

@@ -1,0 +1,33 @@
+"""The queues of a plan: asked for at the service, or at the emulator, before anything is sent."""
+
+from collections.abc import Sequence
+
+from injector.cli.checks import seen_by
+from injector.cli.client import Json, Service
+from injector.errors import NotFound, Retryable
+from injector.groups import Group
+from injector.queues.access import admin_at
+
+
+def queue_problems(
+    group: Group, *, known_here: bool, service: Service | None, emulator_host: str
+) -> tuple[str, ...]:
+    """Return what is wrong with each queue of the group; nothing where nobody can be asked.
+
+    The service is asked, if there is one; else an emulator, if the group is `known_here`.
+    """
+    try:
+        if service:
+            return _problems(service.queues(group.name))
+        if emulator_host and known_here:
+            with admin_at(emulator_host) as admin:
+                return _problems(seen_by(admin, group))
+    except NotFound:
+        return ()  # the service does not have the group, or is older: others say so
+    except Retryable as error:
+        return (f"the queues could not be looked at: {error}",)
+    return ()
+
+
+def _problems(queues: Sequence[Json]) -> tuple[str, ...]:
+    return tuple(str(queue["problem"]) for queue in queues if queue["problem"])

@@ -1,0 +1,131 @@
+"""`injector redrive`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from injector.cli.client import Json, Service
+from injector.cli.options import (
+    confirm,
+    job_argument,
+    json_option,
+    service_at,
+    service_option,
+    sure_option,
+)
+from injector.cli.output import console, count, print_json
+from injector.cli.picking import picks_by_outcome, picks_of_ranges
+from injector.errors import Misused
+from injector.manifest import load_manifest, parse_manifest
+from injector.manifest.schema import Manifest
+from injector.settings import read_settings
+from injector.staging import ChunkReader, Pick, Staged, stage_again
+
+
+@click.command()
+@job_argument()
+@service_option()
+@click.option("--rejected", is_flag=True, help="Send the rejects again; so it does by itself.")
+@click.option("--missing", is_flag=True, help="Send again what has no outcome.")
+@click.option("--records", "ranges", metavar="RANGES", help="Send these again: 5,100-199.")
+@click.option("--as", "child", metavar="JOB", help="As a job of their own, under this id.")
+@click.option(
+    "--manifest",
+    "path",
+    type=click.Path(path_type=Path),
+    help="As a job of their own, by this edited manifest.",
+)
+@click.option("--store", metavar="URL", help="Where the child's chunks go [beside the job's].")
+@sure_option()
+@json_option()
+def command(  # noqa: PLR0913  (one for each option)
+    job: str,
+    url: str | None,
+    *,
+    ranges: str | None,
+    child: str | None,
+    path: Path | None,
+    store: str | None,
+    rejected: bool,
+    missing: bool,
+    is_sure: bool,
+    as_json: bool,
+) -> None:
+    """Send records of JOB again: its rejects, what is missing, or a choice by place.
+
+    Rejects and missing records go again under JOB itself, unless --as or --manifest makes a job
+    of their own of them; it names their tasks as JOB did, so that none is created twice. Chosen
+    --records get new names, whatever became of them. Records are counted from 0, as reports do.
+
+    Example: injector redrive welcome-2026-11 --rejected --manifest mended.yaml
+    """
+    if sum((rejected, missing, ranges is not None)) > 1:
+        raise click.UsageError("choose one of --rejected, --missing and --records")
+    service = service_at(url)
+    if not (child or path or ranges):
+        act = "retry" if missing else "redrive"
+        confirm(f"Send the {_what(act)} of {job} again?", is_sure=is_sure)
+        _tell(service.act(job, act), job, act, as_json=as_json)
+        return
+    found = service.job(job)
+    manifest = _manifest(service, job, child, path)
+    outcome = "open" if missing else "rejected"
+    picks = picks_of_ranges(ranges, found) if ranges else picks_by_outcome(service, found, outcome)
+    staged, passed_over = _stage(found, picks, manifest, store)
+    if passed_over:
+        console(stderr=True).print(
+            f"{count(passed_over)} lines were no record and are passed over", markup=False
+        )
+    confirm(f"Register {manifest.job} with {count(staged.records)} records?", is_sure=is_sure)
+    names_stay = not ranges
+    shown = _register(service, manifest, staged, parent=job, keeps_names=names_stay)
+    if as_json:
+        print_json(shown)
+    else:
+        words = f"{manifest.job} sends {count(staged.records)} records of {job} again"
+        console().print(f"{words}; follow it: injector watch {manifest.job}", markup=False)
+
+
+def _what(act: str) -> str:
+    return "missing records" if act == "retry" else "rejects"
+
+
+def _tell(found: Json, job: str, act: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    number = count(found["opened"]) + " " if "opened" in found else ""
+    console().print(f"{number}{_what(act)} of {job} are fed again at the next tick", markup=False)
+
+
+def _manifest(service: Service, job: str, child: str | None, path: Path | None) -> Manifest:
+    """Return the child's manifest: the parent's, or the edited one, under an id of its own."""
+    manifest = load_manifest(path) if path else parse_manifest(_json(service.manifest(job)))
+    name = child or (manifest.job if manifest.job != job else f"{job}-again")
+    document = manifest.model_dump(mode="json") | {"job": name}
+    if name == job:
+        raise Misused(f"a job of their own needs another id than {job}; name it by --as")
+    return parse_manifest(_json(document))
+
+
+def _json(document: Json) -> bytes:
+    return msgspec.json.encode(document)
+
+
+def _stage(
+    job: Json, picks: Iterator[Pick], manifest: Manifest, store: str | None
+) -> tuple[Staged, int]:
+    settings, place = read_settings(), str(job["store"])
+    beside = place.rsplit("/", 2)[0]  # the store has a folder for each job, and in it one a staging
+    return stage_again(ChunkReader(place), picks, manifest, store or beside, clock=settings.clock)
+
+
+def _register(
+    service: Service, manifest: Manifest, staged: Staged, *, parent: str, keeps_names: bool
+) -> Json:
+    facts: Json = msgspec.to_builtins(staged)
+    del facts["rejects"]
+    document = manifest.model_dump(mode="json")
+    return service.register(document, facts, parent=parent, keeps_names=keeps_names)[0]
