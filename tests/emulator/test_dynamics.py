@@ -107,6 +107,24 @@ def test_errors_that_ask_for_nothing_slow_down_only_when_they_are_many():
     assert (few.pace.rate(500), many.pace.rate(500)) == (500, 250)
 
 
+def test_congestion_takes_a_cold_queue_below_its_cold_rate():
+    served, congested = full_queue(GENTLE), full_queue(GENTLE)
+    dispatched_in(served, START + 3, now=START)
+    dispatched_in(congested, START + 3, now=START, status=429)
+    assert congested.pace.rate(500) < GENTLE.cold_rate <= served.pace.rate(500)
+    assert congested.pace.rate(500) >= GENTLE.least_rate
+
+
+def test_task_waits_longer_while_most_attempts_fail():
+    pace = Pace(GENTLE, now=START)
+    for _ in range(GENTLE.least_samples):
+        assert pace.backoff_factor(congested=False) == 1
+        pace.responded(500, congested=False, failed=True, now=START)
+    assert pace.backoff_factor(congested=False) == GENTLE.task_backoff
+    pace.evaluate(500, now=START + 1)
+    assert pace.backoff_factor(congested=False) == 1
+
+
 @pytest.mark.parametrize(
     ("kind", "status", "span"),
     [

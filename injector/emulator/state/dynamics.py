@@ -19,8 +19,9 @@ class Dynamics:
     rate, and no more than `error_share` of the attempts failed, the allowed rate grows by
     `growth`, until it reaches the configured one and the queue is warm. It is cold again after
     `idle_s` without a dispatch, and when resumed. Congestion multiplies the allowed rate by
-    `cut`, at most once an interval and never below `cold_rate`, and the span until the retry
-    of the task that met it by `task_backoff`. An error share counts from `least_samples` on.
+    `cut`, at most once an interval and never below `least_rate`, and the span until the retry
+    of the task that met it by `task_backoff`; so does a share of errors above `error_share`,
+    from `least_samples` on.
     """
 
     cold_rate: float = inf
@@ -28,6 +29,7 @@ class Dynamics:
     interval_s: float = 1.0
     idle_s: float = 300.0
     cut: float = 1.0
+    least_rate: float = 1.0
     task_backoff: float = 1.0
     error_share: float = 0.5
     least_samples: int = 50
@@ -36,7 +38,7 @@ class Dynamics:
 OFF = Dynamics()
 """No dynamics: a queue dispatches as configured from its first task on."""
 
-GENTLE = Dynamics(cold_rate=50.0, cut=0.5, task_backoff=3.0)
+GENTLE = Dynamics(cold_rate=50.0, cut=0.5, least_rate=10.0, task_backoff=3.0, least_samples=20)
 """Seconds instead of minutes, so that one sees the effect without waiting for it."""
 
 FAITHFUL = Dynamics(
@@ -57,6 +59,7 @@ class Pace:
         "_dynamics",
         "_errors",
         "_evaluated_at",
+        "_failing",
         "_last_dispatch_at",
         "_starved",
     )
@@ -71,7 +74,7 @@ class Pace:
         self._allowed = self._dynamics.cold_rate
         self._evaluated_at = now
         self._last_dispatch_at = now
-        self._starved = False
+        self._starved = self._failing = False
         self._attempts = self._errors = 0
 
     def rate(self, configured: float) -> float:
@@ -106,17 +109,23 @@ class Pace:
         """Take in an attempt's end; tell whether the allowed rate was cut."""
         self._attempts += 1
         self._errors += failed
-        if not congested and not self._many_errors():
+        many = self._many_errors()
+        self._failing = self._failing or many
+        if not congested and not many:
             return False
         return self._cut(configured, now=now)
 
     def backoff_factor(self, *, congested: bool) -> float:
-        """Return what a failed task's back-off is multiplied by."""
-        return self._dynamics.task_backoff if congested else 1.0
+        """Return what a failed task's back-off is multiplied by.
+
+        The documentation names 429, 503 and a high rate of errors in one breath (HttpRequest).
+        """
+        return self._dynamics.task_backoff if congested or self._failing else 1.0
 
     def _grow(self, configured: float, *, now: float) -> None:
         if self._starved and not self._many_errors() and self._allowed < configured:
             self._allowed *= self._dynamics.growth
+        self._failing = self._many_errors()
         self._evaluated_at = now
         self._starved = False
         self._attempts = self._errors = 0
@@ -125,7 +134,7 @@ class Pace:
         dynamics = self._dynamics
         if dynamics.cut >= 1 or now - self._cut_at < dynamics.interval_s:
             return False
-        floor = min(configured, dynamics.cold_rate)
+        floor = min(configured, dynamics.least_rate)
         before = self._allowed
         self._allowed = max(floor, min(configured, before) * dynamics.cut)
         self._cut_at = self._evaluated_at = now
