@@ -24,6 +24,29 @@ def test_locations_are_listed_in_pages(direct):
     assert rest.next_page_token == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["locationId=us-central1", 'location_id = "us-central1"', "name:us-central1",
+     "labels.cloud.googleapis.com/region=us-central1"],
+)  # fmt: skip
+def test_locations_can_be_filtered(direct, text):
+    listed = direct.client.list_locations({"name": "projects/p", "filter": text}).locations
+    assert [location.location_id for location in listed] == ["us-central1"]
+
+
+@pytest.mark.parametrize("text", ["size=3", "locationId", "locationId=("])
+def test_filter_of_locations_that_means_nothing_is_refused(direct, text):
+    with refused("INVALID_ARGUMENT"):
+        direct.client.list_locations({"name": "projects/p", "filter": text})
+
+
+def test_page_token_belongs_to_its_filter_of_locations(direct):
+    request = {"name": "projects/p", "filter": "name:us", "page_size": 1}
+    token = direct.client.list_locations(request).next_page_token
+    with refused("INVALID_ARGUMENT"):
+        direct.client.list_locations({**request, "filter": "name:europe", "page_token": token})
+
+
 def test_location_tells_its_region(direct):
     location = direct.client.get_location({"name": LOCATION})
     assert (location.name, location.location_id) == (LOCATION, "us-central1")
@@ -113,3 +136,20 @@ def test_permissions_are_all_granted_on_a_queue_and_none_elsewhere(direct):
     assert not test(resource=f"{LOCATION}/queues/none", permissions=asked).permissions
     with refused("INVALID_ARGUMENT", "wildcards"):
         test(resource=queue, permissions=["cloudtasks.*"])
+
+
+def test_mask_of_a_policy_keeps_what_it_does_not_name(direct):
+    queue = direct.queue()
+    direct.client.set_iam_policy({"resource": queue, "policy": {"bindings": [VIEWER]}})
+    policy = policy_pb2.Policy(version=3)
+    merged = direct.client.set_iam_policy(
+        {"resource": queue, "policy": policy, "update_mask": {"paths": ["version"]}}
+    )
+    assert merged.version == 3
+    assert [binding.role for binding in merged.bindings] == [VIEWER["role"]]
+
+
+def test_unknown_field_in_the_mask_of_a_policy_is_refused(direct):
+    request = {"resource": direct.queue(), "policy": {}, "update_mask": {"paths": ["owner"]}}
+    with refused("INVALID_ARGUMENT"):
+        direct.client.set_iam_policy(request)

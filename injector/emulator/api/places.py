@@ -5,6 +5,8 @@ import re
 from injector.emulator.api import messages, pages, paths
 from injector.emulator.api.refusals import bad_parent, invalid, not_found
 from injector.emulator.api.service import Service
+from injector.emulator.filtering.parser import compile_filter
+from injector.emulator.filtering.values import Reader, at_path
 
 LOCATIONS = (
     "africa-south1",
@@ -65,17 +67,16 @@ def list_locations(
     match = _project(request.name)
     if match is None:
         raise bad_parent(request.name)
-    known = _known(service)
+    accepts = compile_filter(request.filter, _field)
+    known = [_location(match[1], location) for location in _known(service)]
     now = service.now()
-    after = pages.read(request.page_token, scope=f"locations/{request.name}", now=now)
+    scope = f"locations/{request.name}/{request.filter}"
+    after = pages.read(request.page_token, scope=scope, now=now)
     size = pages.size(request.page_size, len(known))
-    left = [location for location in known if location > after]
-    response = messages.ListLocationsResponse(
-        locations=[_location(match[1], location) for location in left[:size]]
-    )
+    left = [place for place in known if place.location_id > after and accepts(_tree(place))]
+    response = messages.ListLocationsResponse(locations=left[:size])
     if len(left) > size:
-        scope = f"locations/{request.name}"
-        response.next_page_token = pages.write(left[size - 1], scope=scope, now=now)
+        response.next_page_token = pages.write(left[size - 1].location_id, scope=scope, now=now)
     return response
 
 
@@ -113,6 +114,19 @@ def update_cmek_config(
 
 def _known(service: Service) -> tuple[str, ...]:
     return tuple(sorted(service.rules.locations)) or LOCATIONS
+
+
+def _field(name: str) -> Reader:
+    """Return what reads a location's field by its name, in snake_case or camelCase."""
+    root, _, rest = name.partition(".")
+    for field in messages.Location.DESCRIPTOR.fields:
+        if root in (field.name, field.camelcase_name):
+            return at_path((field.name, rest) if rest else (field.name,))
+    raise invalid(f"Invalid filter: '{name}' is not a field of a location.")
+
+
+def _tree(place: messages.Location) -> dict[str, object]:
+    return messages.MessageToDict(place, preserving_proto_field_name=True)
 
 
 def _location(project: str, location: str) -> messages.Location:

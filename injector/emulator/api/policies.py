@@ -2,7 +2,7 @@
 
 from hashlib import blake2b
 
-from injector.emulator.api import messages, paths
+from injector.emulator.api import masks, messages, paths
 from injector.emulator.api.refusals import invalid
 from injector.emulator.api.service import Service
 from injector.emulator.rpc import Code, RpcError
@@ -17,7 +17,7 @@ def get_iam_policy(service: Service, request: messages.GetIamPolicyRequest) -> m
 
 
 def set_iam_policy(service: Service, request: messages.SetIamPolicyRequest) -> messages.Policy:
-    """Replace a queue's policy, unless it changed since the caller read it (etag)."""
+    """Replace a queue's policy, or the fields of the mask, unless it changed meanwhile (etag)."""
     before = get_iam_policy(service, messages.GetIamPolicyRequest(resource=request.resource))
     policy = messages.Policy()
     policy.CopyFrom(request.policy)
@@ -27,6 +27,7 @@ def set_iam_policy(service: Service, request: messages.SetIamPolicyRequest) -> m
             "There were concurrent policy changes. Please retry the whole read-modify-write "
             "with exponential backoff.",
         )
+    policy = _masked(policy, before, list(request.update_mask.paths))
     _check(policy)
     service.policies[request.resource] = _stamped(policy)
     return service.policies[request.resource]
@@ -43,6 +44,16 @@ def test_iam_permissions(
         raise invalid("Permissions with wildcards are not allowed.")
     known = request.resource in service.registry.queues
     return messages.TestIamPermissionsResponse(permissions=request.permissions if known else [])
+
+
+def _masked(policy: messages.Policy, before: messages.Policy, paths: list[str]) -> messages.Policy:
+    """Return the policy before with the fields of the mask replaced; without one, the new one."""
+    if not paths or paths == ["*"]:
+        return policy
+    merged = messages.Policy()
+    merged.CopyFrom(before)
+    masks.copy_fields(policy, merged, paths)
+    return merged
 
 
 def _check(policy: messages.Policy) -> None:
