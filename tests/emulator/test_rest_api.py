@@ -159,3 +159,13 @@ def test_body_is_buffered_as_a_task_for_the_queues_target(live, rest):
     assert (task.headers["X-A"], task.headers["Content-Type"]) == ("a", "application/json")
     assert ask(live, "POST", f"{queue}/tasks:buffer", data=b"raw").status_code == 200
     assert ask(live, "POST", f"{QUEUE}/tasks:buffer", data=b"raw").status_code == 400
+
+
+def test_buffer_task_is_answered_under_both_versions_and_the_rest_under_v2_only(live, rest):
+    target = {"uri_override": {"scheme": "HTTP", "host": "worker.test"}}
+    queue = f"{LOCATION}/queues/buffered-beta"
+    rest.create_queue(parent=LOCATION, queue={"name": queue, "http_target": target})
+    rest.pause_queue(name=queue)
+    beta = f"{live.url}/v2beta3/{queue}"
+    assert requests.post(f"{beta}/tasks:buffer", data=b"raw", timeout=10).status_code == 200
+    assert requests.get(beta, timeout=10).json()["error"]["status"] == "NOT_FOUND"

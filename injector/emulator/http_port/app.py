@@ -22,7 +22,8 @@ def application(parts: Parts, host: str) -> web.Application:
     app[PARTS], app[HOST] = parts, host
     for verb, path, answer in (*pages.ROUTES, *control.ROUTES):
         app.router.add_route(verb, path, _bound(answer))
-    app.router.add_route("*", "/v2/{rest:.*}", _bound(rest.answer))
+    for version in ("v2", "v2beta3"):
+        app.router.add_route("*", f"/{version}/{{rest:.*}}", _bound(rest.answer))
     return app
 
 

@@ -1,6 +1,6 @@
 """BufferTask: the request's own body becomes a task, and the queue's HTTP target the rest.
 
-The method is in the v2 JSON API only, not in gRPC's.
+The method is in the JSON API only, of v2 and v2beta3, not in v2's gRPC.
 """
 
 import re
@@ -14,7 +14,9 @@ from injector.emulator.dispatch.overrides import override_url
 from injector.emulator.http_port.transcoding import Call
 from injector.emulator.parts import Parts
 
-_path = re.compile(r"/v2/(projects/[^/]+/locations/[^/]+/queues/[^/]+)/tasks(?:/([^/]+))?:buffer")
+_path = re.compile(
+    r"/v2(?:beta3)?/(projects/[^/]+/locations/[^/]+/queues/[^/]+)/tasks(?:/([^/]+))?:buffer"
+)
 _SCHEMES = {1: "http", 2: "https"}
 _POST = 1
 _HOP_BY_HOP = frozenset({"authorization", "connection", "accept", "accept-encoding", "origin"})
