@@ -88,6 +88,7 @@ class LocalRun:
                 *("--port", str(self.emulator_port)),
                 *("--control-port", str(self.control_port)),
                 *("--speed", repr(self.speed), "--origin", repr(self.origin)),
+                *("--dynamics", "faithful"),
                 *("--state-file", str(self.folder / "emulator.db")),
                 *queues,
             ),

@@ -21,9 +21,14 @@ def test_all_programs_of_a_run_share_its_clock(tmp_path: Path) -> None:
     run = a_run(tmp_path, speed=20.0)
     emulator, service = (p for p in run.programs() if p.name in {"emulator", "service"})
     assert run.clock == FastClock(20.0, 5.0)
-    assert emulator.command[-6:-2] == ("--speed", "20.0", "--origin", "5.0")
+    assert emulator.command[-8:-4] == ("--speed", "20.0", "--origin", "5.0")
     assert service.env["INJECTOR_CLOCK_SPEED"] == "20.0"
     assert service.env["INJECTOR_CLOCK_ORIGIN"] == "5.0"
+
+
+def test_a_run_meets_the_curves_that_production_has(tmp_path: Path) -> None:
+    (emulator,) = (p for p in a_run(tmp_path).programs() if p.name == "emulator")
+    assert emulator.command[emulator.command.index("--dynamics") + 1] == "faithful"
 
 
 @pytest.mark.parametrize(("speed", "deadline"), [(0.5, "120.0"), (5.0, "600.0"), (30.0, "1800.0")])
