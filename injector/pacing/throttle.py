@@ -27,17 +27,22 @@ class ThrottleSettings:
 
     A backend that answers only every k-th call leaves the throttle open; a greater `k` wastes
     more of its capacity on refusals and notices recovery sooner. `floor` is the share of the
-    calls that always passes, without which a recovery would never be noticed.
+    calls that always passes, without which a recovery would never be noticed. With fewer than
+    `least` calls in the window there is no verdict (as with Envoy's `rps_threshold`): the formula
+    alone rejects half of everything after a new process's first fault, and 19 of 20 for minutes
+    when that was a batch of 100.
     """
 
     window_s: float = 120.0
     k: float = 2.0
     floor: float = 0.05
+    least: int = 200
 
     def __post_init__(self) -> None:
         _check("window_s", self.window_s, 1, 3600)
         _check("k", self.k, 1, 100)
         _check("floor", self.floor, 0.001, 1)
+        _check("least", self.least, 1, 1_000_000)
 
     @property
     def bucket_s(self) -> float:
@@ -107,8 +112,15 @@ class Throttle:
         self._roll(now)
         return not self._formula()
 
-    def _formula(self) -> float:
+    def suspicious(self, *, now: float) -> bool:
+        """Say whether a tenth of the least calls speaks for rejecting."""
+        self._roll(now)
+        return self._formula(self._settings.least / 10) > 0
+
+    def _formula(self, least: float | None = None) -> float:
         requests = self._answers + self._unanswered
+        if requests < (self._settings.least if least is None else least):
+            return 0.0
         return reject_probability(requests, self._answers, self._settings.k)
 
     def _roll(self, now: float) -> None:
@@ -137,10 +149,10 @@ class Throttle:
 class GroupThrottle:
     """A throttle for each queue and one over them all, so that a sick queue harms no other.
 
-    A call answers to its queue's own throttle once that rejects, else to the group's. So the
-    group's hears nothing more of a queue that is already held back, and nine sick queues are no
+    A call answers to its queue's own throttle once that rejects, else to the group's. The
+    group's hears nothing more of a queue that has become suspicious, so nine sick queues are no
     evidence against the tenth; it is there for the group that fails everywhere at once, with
-    too few calls a queue for any to notice.
+    too few calls a queue for any to judge.
     """
 
     def __init__(self, settings: ThrottleSettings | None = None) -> None:
@@ -157,14 +169,14 @@ class GroupThrottle:
     def answered(self, queue: str, *, now: float, calls: int = 1) -> None:
         """Count calls that the queue answered."""
         own = self._of(queue)
-        if own.open(now=now):
+        if not own.suspicious(now=now):
             self._whole.answered(now=now, calls=calls)
         own.answered(now=now, calls=calls)
 
     def faulted(self, queue: str, *, now: float, calls: int = 1) -> None:
         """Count calls that the queue did not take."""
         own = self._of(queue)
-        if own.open(now=now):
+        if not own.suspicious(now=now):
             self._whole.faulted(now=now, calls=calls)
         own.faulted(now=now, calls=calls)
 

@@ -268,7 +268,7 @@ def test_one_sick_queue_of_ten_is_held_back_and_the_others_are_not(
         assert outcomes(results[10:]) == {Outcome.CREATED}
     sick = [seen for seen in service.calls if seen.queue == queues[0]]
     assert creator.drain_signals().local_rejects > 200
-    assert len(sick) < 200
+    assert len(sick) < 300
     assert len(service.calls) - len(sick) == 40 * 90
 
 

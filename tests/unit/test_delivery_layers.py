@@ -18,7 +18,7 @@ from injector.delivery.verdict import judge
 from injector.pacing.backoff import Backoff
 from injector.pacing.hedge import Hedging, HedgingSettings
 from injector.pacing.signals import Tally
-from injector.pacing.throttle import GroupThrottle
+from injector.pacing.throttle import GroupThrottle, ThrottleSettings
 
 QUEUE = "projects/p/locations/l/queues/q"
 HOUR_S = 3600.0
@@ -213,7 +213,7 @@ def throttled(inner: Scripted, throttle: GroupThrottle) -> Throttled:
 @pytest.mark.parametrize("code", ["ALREADY_EXISTS", "INVALID_ARGUMENT", "NOT_FOUND", "OK"])
 def test_an_answer_opens_the_throttle_whatever_it_says(code: str) -> None:
     async def send() -> float:
-        throttle = GroupThrottle()
+        throttle = GroupThrottle(ThrottleSettings(least=1))
         for _ in range(100):
             await throttled(Scripted(code), throttle).send(call_of("a"))
         return throttle.rejected_share(QUEUE, now=1.0)
@@ -223,7 +223,7 @@ def test_an_answer_opens_the_throttle_whatever_it_says(code: str) -> None:
 
 def test_codes_of_our_own_are_no_evidence_against_the_service() -> None:
     async def send() -> float:
-        throttle = GroupThrottle()
+        throttle = GroupThrottle(ThrottleSettings(least=1))
         for code in ("NO_TOKEN", "OUT_OF_TIME") * 50:
             await throttled(Scripted(code), throttle).send(call_of("a"))
         return throttle.rejected_share(QUEUE, now=1.0)
@@ -233,7 +233,7 @@ def test_codes_of_our_own_are_no_evidence_against_the_service() -> None:
 
 def test_what_is_held_back_is_counted_and_not_sent() -> None:
     async def send() -> tuple[int, int]:
-        inner, throttle, tally = Scripted("UNAVAILABLE"), GroupThrottle(), Tally()
+        inner, throttle, tally = Scripted("UNAVAILABLE"), GroupThrottle(ThrottleSettings(least=1)), Tally()
         for _ in range(100):
             call = call_of("a")
             call.tally = tally
@@ -247,7 +247,7 @@ def test_what_is_held_back_is_counted_and_not_sent() -> None:
 
 def test_a_batch_that_is_held_back_weighs_as_much_as_one_that_fails() -> None:
     async def send() -> tuple[int, float]:
-        inner, throttle = Scripted("UNAVAILABLE"), GroupThrottle()
+        inner, throttle = Scripted("UNAVAILABLE"), GroupThrottle(ThrottleSettings(least=1))
         for _ in range(2):
             await throttled(inner, throttle).send(call_of("a", "b", "c", "d"))
         return len(inner.sent), throttle.rejected_share(QUEUE, now=1.0)

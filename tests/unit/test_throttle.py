@@ -60,7 +60,7 @@ def test_formula_gives_a_chance(requests, accepts, k):
 
 @given(st.lists(st.sampled_from(["answer", "fault", "call"]), max_size=200), st.floats(0, 1000))
 def test_share_follows_the_formula_with_local_rejects_as_requests(happened, start):
-    throttle, answers, requests = Throttle(), 0, 0
+    throttle, answers, requests = Throttle(ThrottleSettings(least=1)), 0, 0
     for event in happened:
         if event == "answer":
             throttle.answered(now=start)
@@ -116,6 +116,26 @@ def test_counts_expire_by_time_alone():
     assert throttle.rejected_share(now=30) == 0
 
 
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(1, 100)), max_size=100), st.integers(1, 1000)
+)
+def test_throttle_has_no_verdict_below_the_least_calls_and_the_formulas_from_there(ends, least):
+    throttle, calls, answers = Throttle(ThrottleSettings(least=least)), 0, 0
+    for answered, size in ends:
+        tell = throttle.answered if answered else throttle.faulted
+        tell(now=0, calls=size)
+        calls, answers = calls + size, answers + size * answered
+        formula = min(0.95, reject_probability(calls, answers, 2.0))
+        expected = formula if calls >= least else 0.0
+        assert throttle.rejected_share(now=0) == pytest.approx(expected)
+
+
+def test_new_process_whose_first_batch_fails_goes_on_at_full_rate():
+    throttle = GroupThrottle()
+    throttle.faulted("a", now=0, calls=100)
+    assert throttle.rejected_share("a", now=0) == throttle.rejected_share("b", now=0) == 0
+
+
 def test_calls_in_flight_are_no_evidence():
     throttle = Throttle()
     assert all(throttle.admit(now=0, draw=NEVER) for _ in range(1000))
@@ -126,7 +146,7 @@ def test_clock_steps_back_never_open_or_jam_the_throttle(steps):
     throttle, now = Throttle(HALF_MINUTE), 1000.0
     for step in steps:
         now += min(step, 0)
-        throttle.faulted(now=now, calls=100)
+        throttle.faulted(now=now, calls=200)
     assert throttle.rejected_share(now=now) == 0.95
     assert throttle.rejected_share(now=now + 33) == 0
 
@@ -180,7 +200,7 @@ def test_refusal_for_good_is_an_answer(answer):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"window_s": 0}, {"window_s": math.nan}, {"k": 0.9}, {"k": math.inf}, {"floor": 0}],
+    [{"window_s": 0}, {"window_s": math.nan}, {"k": 0.9}, {"k": math.inf}, {"floor": 0}, {"least": 0}],
 )
 def test_settings_out_of_range_are_refused_by_name(wrong):
     with pytest.raises(Misused, match=next(iter(wrong))):
