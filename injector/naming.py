@@ -7,6 +7,7 @@ so 1.0 and 1 are two as well.
 """
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 
 MAX_TASK_ID = 500
@@ -35,8 +36,9 @@ def name_task(job: str, identity: bytes, suffix: str, queues: int) -> tuple[str,
     return _task_id(digest, suffix), _index(digest, queues)
 
 
+@lru_cache(maxsize=256)
 def queue_index_of_chunk(job: str, chunk: int, queues: int) -> int:
-    """Choose the queue for a whole chunk, as batch creates need it."""
+    """Choose the queue for a whole chunk, as batch creates need it; asked for each record."""
     return _index(_digest(job, b"chunk\0%d" % chunk), queues)
 
 
