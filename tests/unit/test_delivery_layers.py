@@ -233,7 +233,11 @@ def test_codes_of_our_own_are_no_evidence_against_the_service() -> None:
 
 def test_what_is_held_back_is_counted_and_not_sent() -> None:
     async def send() -> tuple[int, int]:
-        inner, throttle, tally = Scripted("UNAVAILABLE"), GroupThrottle(ThrottleSettings(least=1)), Tally()
+        inner, throttle, tally = (
+            Scripted("UNAVAILABLE"),
+            GroupThrottle(ThrottleSettings(least=1)),
+            Tally(),
+        )
         for _ in range(100):
             call = call_of("a")
             call.tally = tally

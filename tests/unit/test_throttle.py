@@ -116,9 +116,7 @@ def test_counts_expire_by_time_alone():
     assert throttle.rejected_share(now=30) == 0
 
 
-@given(
-    st.lists(st.tuples(st.booleans(), st.integers(1, 100)), max_size=100), st.integers(1, 1000)
-)
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 100)), max_size=100), st.integers(1, 1000))
 def test_throttle_has_no_verdict_below_the_least_calls_and_the_formulas_from_there(ends, least):
     throttle, calls, answers = Throttle(ThrottleSettings(least=least)), 0, 0
     for answered, size in ends:
@@ -200,7 +198,14 @@ def test_refusal_for_good_is_an_answer(answer):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"window_s": 0}, {"window_s": math.nan}, {"k": 0.9}, {"k": math.inf}, {"floor": 0}, {"least": 0}],
+    [
+        {"window_s": 0},
+        {"window_s": math.nan},
+        {"k": 0.9},
+        {"k": math.inf},
+        {"floor": 0},
+        {"least": 0},
+    ],
 )
 def test_settings_out_of_range_are_refused_by_name(wrong):
     with pytest.raises(Misused, match=next(iter(wrong))):
