@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt lock lint-deploy image-test app-engine bench clean
+.PHONY: help demo test test-browser check fmt lock lint-deploy image-test app-engine bench clean
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
@@ -18,7 +18,11 @@ demo: $(INSTALLED) ## Send 28,000 airports to a target on this machine, and chec
 	$(BIN)/python examples/demo.py
 
 test: $(INSTALLED) ## Run the tests
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal --ignore=tests/browser $(ARGS)
+
+test-browser: $(INSTALLED) ## Run the tests of the dashboard in Debian's Chromium
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/browser.txt
+	$(BIN)/python -m pytest tests/browser -p no:xdist $(ARGS)
 
 check: $(INSTALLED) ## Check style, types, imports and dependencies
 	$(BIN)/ruff check .
@@ -52,13 +56,15 @@ lint-deploy: $(TOOL_CHECKOV) $(TOOL_HADOLINT) $(TOOL_APP_ENGINE) ## Check terraf
 image-test: $(INSTALLED) ## Build the image and run it, as root, by Debian's buildah and mmdebstrap
 	PYTHONPATH=. $(BIN)/python tests/image/check_image.py
 
+APP_ENGINE ?= build/app-engine
 app-engine: $(INSTALLED) ## Make what gcloud deploys to App Engine, with REST=FILE, in build/app-engine
-	rm -rf build/app-engine
-	$(BIN)/python -m hatchling build -t wheel -d build/app-engine
-	cp cron.yaml build/app-engine/
-	cat app.yaml $(REST) > build/app-engine/app.yaml
-	cd build/app-engine && wheel=$$(echo *.whl) && { cat ../../requirements/service.txt; \
-		echo "./$$wheel $$(../../$(BIN)/pip hash --disable-pip-version-check $$wheel | tail -1)"; } > requirements.txt
+	rm -rf $(APP_ENGINE)
+	$(BIN)/python -m hatchling build -t wheel -d $(APP_ENGINE)
+	cp cron.yaml $(APP_ENGINE)/
+	cat app.yaml $(REST) > $(APP_ENGINE)/app.yaml
+	cp requirements/service.txt $(APP_ENGINE)/requirements.txt
+	cd $(APP_ENGINE) && wheel=$$(echo *.whl) && \
+		echo "./$$wheel $$($(CURDIR)/$(BIN)/pip hash --disable-pip-version-check $$wheel | tail -1)" >> requirements.txt
 
 clean: ## Remove what make made
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis

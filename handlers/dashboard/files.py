@@ -39,7 +39,7 @@ def asset(name: str) -> Asset:
     if name not in TYPES:
         raise NotFound
     content = _read(name)
-    packed = gzip.compress(content, 9, mtime=0)
+    packed = gzip.compress(content, 6, mtime=0)
     return Asset(content, packed, hashlib.sha256(content).hexdigest()[:16])
 
 

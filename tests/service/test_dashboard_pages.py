@@ -11,6 +11,7 @@ from injector.ledger.ports import Receipt, Reject
 from tests.house import QUEUE, SCHEDULER, Away
 
 EVIL = "<script>alert(1)</script>"
+OTHERS = (QUEUE, SCHEDULER, "mallory@p.example")
 PATHS = (
     "/",
     "/?part=live",
@@ -33,26 +34,24 @@ def busy(house):
     return house
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("caller", [QUEUE, SCHEDULER, "mallory@p.example"])
-def test_only_people_see_the_dashboard(busy, path, caller):
-    assert busy.get(path).status_code == 200
-    assert busy.ask("GET", path, email=caller).status_code == 403
-    assert busy.app.test_client().get(path).status_code == 401
+def test_only_people_see_the_dashboard(busy):
+    for path in PATHS:
+        assert busy.get(path).status_code == 200
+        assert busy.app.test_client().get(path).status_code == 401
+        refused = {busy.ask("GET", path, email=caller).status_code for caller in OTHERS}
+        assert refused == {403}
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_no_page_may_run_or_load_anything_but_the_dashboards_own_files(busy, path):
-    answer = busy.get(path)
-    policy = dict(
-        part.split(" ", 1) for part in answer.headers["Content-Security-Policy"].split("; ")
-    )
-    assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
-    assert {policy[name] for name in ("script-src", "style-src", "img-src", "connect-src")} == {
-        "'self'"
-    }
-    if answer.mimetype == "text/html":
-        assert not re.search(r"<script(?! src=)|<style| style=| on\w+=|https?://", answer.text)
+def test_no_page_may_run_or_load_anything_but_the_dashboards_own_files(busy):
+    for path in PATHS:
+        answer = busy.get(path)
+        rules = answer.headers["Content-Security-Policy"].split("; ")
+        policy = dict(rule.split(" ", 1) for rule in rules)
+        assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+        loads = ("script-src", "style-src", "img-src", "connect-src", "form-action")
+        assert {policy[name] for name in loads} == {"'self'"}
+        if answer.mimetype == "text/html":
+            assert not re.search(r"<script(?! src=)|<style| style=| on\w+=|https?://", answer.text)
 
 
 def test_what_people_wrote_is_shown_as_text(house):
@@ -217,7 +216,7 @@ def questions():
 @pytest.mark.parametrize("path", ["/dashboard/jobs/{job}", "/dashboard/groups/welcome", "/"])
 def test_a_page_asks_as_many_questions_whatever_the_size_of_the_job(house_of, questions, path):
     asked = []
-    for records in (100, 3000):
+    for records in (100, 1000):
         house = house_of()
         house.submit(house.stage(records))
         house.tick()
