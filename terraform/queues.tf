@@ -115,12 +115,17 @@ resource "google_cloud_tasks_queue" "target" {
   depends_on = [google_project_service.this]
 }
 
+# The service creates tasks, looks whether their queues are there, and takes back what a
+# cancelled job has created.
 resource "google_cloud_tasks_queue_iam_member" "fans_out" {
-  for_each = google_cloud_tasks_queue.target
+  for_each = {
+    for grant in setproduct(keys(local.target_queues), ["enqueuer", "taskDeleter", "viewer"]) :
+    join(" ", grant) => { queue = grant[0], role = grant[1] }
+  }
   project  = var.project
-  location = each.value.location
-  name     = each.value.name
-  role     = "roles/cloudtasks.enqueuer"
+  location = var.region
+  name     = google_cloud_tasks_queue.target[each.value.queue].name
+  role     = "roles/cloudtasks.${each.value.role}"
   member   = local.account["service"].member
 }
 

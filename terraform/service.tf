@@ -73,6 +73,19 @@ resource "google_cloud_run_v2_service" "this" {
         }
       }
 
+      dynamic "env" {
+        for_each = google_secret_manager_secret_version.this
+        content {
+          name = "INJECTOR_${upper(env.key)}_SECRET"
+          value_source {
+            secret_key_ref {
+              secret  = google_secret_manager_secret.this[env.key].secret_id
+              version = env.value.version
+            }
+          }
+        }
+      }
+
       # Not /readyz, which waits for tables that the first deployment has yet to make.
       startup_probe {
         failure_threshold = 20
@@ -122,6 +135,7 @@ resource "google_cloud_run_v2_service" "this" {
   # What the service can do nothing without.
   depends_on = [
     google_project_iam_member.ledger,
+    google_secret_manager_secret_iam_member.signs,
     google_service_account_iam_member.carries,
     google_sql_user.service,
     google_storage_bucket_iam_member.reads,

@@ -383,3 +383,25 @@ variable "task_accounts" {
     error_message = "An account is named by its e-mail address, such as worker@my-project.iam.gserviceaccount.com."
   }
 }
+
+variable "webhook_secret" {
+  description = <<-EOT
+    What notices of ended jobs are signed with. It is sent to Secret Manager and kept nowhere
+    else; without one they are not signed.
+  EOT
+  type        = string
+  default     = null
+  sensitive   = true
+  ephemeral   = true
+}
+
+variable "webhook_secret_version" {
+  description = "Raise it to send another `webhook_secret`; 0 for none."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.webhook_secret_version == 0 || (var.webhook_secret_version > 0 && var.platform == "cloud-run")
+    error_message = "A version counts up from 1, on Cloud Run (App Engine hands no secrets to its services), such as webhook_secret_version = 1."
+  }
+}

@@ -89,6 +89,7 @@ run "the_service_calls_itself_at_its_own_url" {
 
   variables {
     ledger_admin_password = "unused"
+    webhook_secret        = "unused"
   }
 
   assert {

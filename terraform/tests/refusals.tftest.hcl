@@ -458,3 +458,16 @@ run "app_engine_without_its_url" {
 
   expect_failures = [var.service]
 }
+
+run "a_secret_on_app_engine" {
+  command = plan
+
+  variables {
+    image                  = ""
+    platform               = "app-engine"
+    service                = { url = "https://my-project.ew.r.appspot.com" }
+    webhook_secret_version = 1
+  }
+
+  expect_failures = [var.webhook_secret_version]
+}

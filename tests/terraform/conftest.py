@@ -5,7 +5,10 @@ from tests.terraform.google_stub import VERSIONS, GoogleStub
 from tests.terraform.workspace import Workspace
 
 NEWEST = VERSIONS[-1]
-PASSWORD = "swordfish-in-clear"
+SECRETS = {
+    "ledger_admin_password": "swordfish-in-clear",
+    "webhook_secret": "whsec-in-clear",
+}
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +37,8 @@ def minimal(copy):
 
 @pytest.fixture(scope="session")
 def complete(copy):
-    return Deployment.of(copy.example("complete"), f"-var=ledger_admin_password={PASSWORD}")
+    given = (f"-var={name}={value}" for name, value in SECRETS.items())
+    return Deployment.of(copy.example("complete"), *given)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.terraform.conftest import SECRETS
+
 QUEUE = "google_cloud_tasks_queue"
 NOTHING, CHANGES = 0, 2
 
@@ -38,8 +40,8 @@ def test_a_second_plan_is_empty(minimal, app_engine):
 
 
 def test_a_second_plan_of_everything_is_empty(complete):
-    password = "-var=ledger_admin_password=another-that-is-not-sent"
-    outcome = complete.workspace.run("plan", "-detailed-exitcode", "-input=false", password)
+    others = (f"-var={name}=another-that-is-not-sent" for name in SECRETS)
+    outcome = complete.workspace.run("plan", "-detailed-exitcode", "-input=false", *others)
     assert outcome.code == NOTHING, outcome.said
 
 

@@ -14,6 +14,7 @@ GRANTS = (
     "google_cloud_tasks_queue_iam_member",
     "google_project_iam_member",
     "google_pubsub_topic_iam_member",
+    "google_secret_manager_secret_iam_member",
     "google_service_account_iam_member",
     "google_storage_bucket_iam_member",
 )
@@ -45,6 +46,8 @@ def test_a_deployment_without_wishes_grants_this_and_no_more(minimal):
         ("cloud_run_v2_service", SCHEDULER, "run.invoker"): 1,
         ("cloud_tasks_queue", SERVICE, "cloudtasks.enqueuer"): 41,
         ("cloud_tasks_queue", SERVICE, "cloudtasks.queueAdmin"): 1,
+        ("cloud_tasks_queue", SERVICE, "cloudtasks.taskDeleter"): 40,
+        ("cloud_tasks_queue", SERVICE, "cloudtasks.viewer"): 40,
         ("project", SERVICE, "cloudsql.client"): 1,
         ("project", SERVICE, "cloudsql.instanceUser"): 1,
         ("service_account", SERVICE, "iam.serviceAccountUser"): 1,
@@ -119,6 +122,15 @@ def test_roles_on_the_project_hold_for_the_ledger_s_instance_alone(deployment):
 def test_a_service_that_publishes_may_do_so_on_its_topics_alone(complete):
     grant = complete.one("google_pubsub_topic_iam_member")
     assert (grant["topic"], grant["role"]) == ("events", "roles/pubsub.publisher")
+
+
+def test_only_the_service_reads_the_secret(complete):
+    grant = complete.one("google_secret_manager_secret_iam_member")
+    assert (who(complete, grant["member"]), grant["secret_id"], grant["role"]) == (
+        SERVICE,
+        "mail-injector-webhook",
+        "roles/secretmanager.secretAccessor",
+    )
 
 
 def test_nothing_is_granted_to_everyone(deployment):

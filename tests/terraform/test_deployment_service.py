@@ -4,7 +4,7 @@ from handlers.access import ROLES
 from handlers.app import create_app
 from handlers.auth import Role
 from tests.house import settings_of
-from tests.terraform.conftest import PASSWORD
+from tests.terraform.conftest import SECRETS
 
 SERVICE = "google_cloud_run_v2_service"
 JOB = "google_cloud_run_v2_job"
@@ -27,7 +27,8 @@ def container_of(deployment):
 
 
 def environment_of(container):
-    return {variable["name"]: variable["value"] for variable in container["env"]}
+    plain = [variable for variable in container["env"] if not variable["value_source"]]
+    return {variable["name"]: variable["value"] for variable in plain}
 
 
 def rules():
@@ -139,12 +140,27 @@ def test_the_ledger_lets_in_connectors_alone(deployment):
     assert settings["ip_configuration"][0]["authorized_networks"] == []
 
 
-def test_the_admin_s_password_is_kept_nowhere(complete):
+def test_secrets_are_kept_nowhere_here(complete):
     folder = complete.workspace.folder
     kept = [path for path in folder.rglob("*") if path.is_file() and ".tf" in path.name]
-    assert [path for path in kept if PASSWORD in path.read_text()] == []
+    texts = [path.read_text() for path in kept]
+    assert any("google_secret_manager_secret_version" in text for text in texts)
+    assert not [secret for secret in SECRETS.values() for text in texts if secret in text]
+
+
+def test_the_admin_has_a_password_where_one_is_given(complete, minimal):
     admin = complete.all("google_sql_user")['google_sql_user.admin["admin"]']
     assert (admin["name"], admin["password_wo_version"]) == ("admin", 1)
+    assert minimal.all("google_sql_user").keys() == {"google_sql_user.service"}
+
+
+def test_the_service_gets_its_secret_from_where_it_is_kept(complete, minimal):
+    variables = {variable["name"]: variable for variable in container_of(complete)["env"]}
+    (source,) = variables["INJECTOR_WEBHOOK_SECRET"]["value_source"]
+    (reference,) = source["secret_key_ref"]
+    assert reference["secret"] == complete.one("google_secret_manager_secret")["secret_id"]
+    assert reference["version"] == complete.one("google_secret_manager_secret_version")["version"]
+    assert "INJECTOR_WEBHOOK_SECRET" not in environment_of(container_of(minimal))
 
 
 def test_the_grant_is_to_the_service_s_user(deployment):
@@ -164,5 +180,6 @@ def test_chunks_are_private_and_end_by_themselves(deployment):
 
 
 def test_everything_is_in_one_project(deployment):
-    values = [resource["values"] for resource in deployment.resources]
+    decided = "google_secret_manager_secret_version"  # by the provider, from the secret's
+    values = [each["values"] for each in deployment.resources if each["type"] != decided]
     assert {each["project"] for each in values if "project" in each} == {"my-project"}

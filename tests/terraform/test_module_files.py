@@ -73,9 +73,10 @@ def test_every_resource_is_used_and_every_used_one_has_its_schema():
         assert read_schema(version)["resource_schemas"].keys() == used
 
 
-def test_a_plan_shows_no_password(workspace):
+def test_a_plan_shows_no_secret(workspace):
     complete = workspace.example("complete")
-    variables = ("-var=ledger_admin_password=swordfish", "-out=plan")
+    secrets = ("-var=ledger_admin_password=swordfish", "-var=webhook_secret=swordfish")
+    variables = (*secrets, "-out=plan")
     outcome = complete.run("plan", "-input=false", *variables)
     assert outcome.code == 0, outcome.said
     plan = complete.run("show", "-json", "plan").output

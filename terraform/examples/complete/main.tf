@@ -29,6 +29,13 @@ variable "project" {
   default = "my-project"
 }
 
+variable "webhook_secret" {
+  type      = string
+  default   = null
+  ephemeral = true
+  sensitive = true
+}
+
 provider "google" {
   project = var.project
   region  = "europe-west1"
@@ -48,13 +55,13 @@ module "injector" {
       dispatch        = { concurrency = 2000, rate = 400 }
       injector_queues = 12
       log_share       = 0.001
-      queues          = 60
+      queues          = 20
       ramp            = { max_rate = 2000, warm_rate = 50 }
     }
     events = { topic = true }
     welcome = {
       dispatch = { concurrency = 100, rate = 62.5 }
-      queues   = 10
+      queues   = 8
       retry    = { max_attempts = 20, max_retry_duration_s = 86400, min_backoff_s = 1 }
       suffix   = "b"
     }
@@ -93,6 +100,9 @@ module "injector" {
 
   store         = { keep_days = 90 }
   task_accounts = ["worker@${var.project}.iam.gserviceaccount.com"]
+
+  webhook_secret         = var.webhook_secret
+  webhook_secret_version = 1
 }
 
 output "groups" {
