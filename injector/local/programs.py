@@ -5,6 +5,7 @@ They die with their starter, even if that is killed: see `lifeline`.
 
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from injector.errors import Misused
 from injector.local.lifeline import Lifeline, end_group
 
 STOP_WITHIN_S = 15.0
+FAILED_STARTS = 5
+"""How many starts in a row may fail of what ran before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Programs:
         self._held = tuple(held)
         self._lifeline: Lifeline | None = None
         self._running: dict[str, tuple[Program, subprocess.Popen[bytes]]] = {}
+        self._failed: Counter[str] = Counter()
 
     def start(self, program: Program) -> None:
         """Start the program and wait until it is ready; Misused says why it is not."""
@@ -58,13 +62,13 @@ class Programs:
         _await_ready(program, process)
 
     def revive(self) -> None:
-        """Start again what has died, and say so."""
+        """Start again what has died, and say so; Misused when it dies again and again."""
         self._mend_lifeline()
         for program, process in list(self._running.values()):
             if process.poll() is not None:
                 self._announce(f"{program.name} ended with {process.returncode}; starting it again")
                 self._clear(process)
-                self.start(program)
+                self._start_again(program)
 
     def pids(self) -> dict[str, int]:
         """Return each program's process id."""
@@ -79,6 +83,18 @@ class Programs:
         if self._lifeline:
             self._lifeline.close()
             self._lifeline = None
+
+    def _start_again(self, program: Program) -> None:
+        """Start what has died; what dies again while it starts is tried again, within reason."""
+        try:
+            self.start(program)
+        except Misused as error:
+            self._failed[program.name] += 1
+            if self._failed[program.name] >= FAILED_STARTS:
+                raise
+            self._announce(str(error))
+        else:
+            del self._failed[program.name]
 
     def _clear(self, process: subprocess.Popen[bytes]) -> None:
         """Kill what a program that ended has left: gunicorn's workers hold its port for a while."""

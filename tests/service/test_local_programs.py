@@ -54,8 +54,7 @@ def test_a_killed_program_is_started_again(
 ) -> None:
     programs.start(web)
     first = programs.pids()["web"]
-    os.kill(first, signal.SIGKILL)
-    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    kill(programs)
     programs.revive()
     assert programs.pids()["web"] != first
     assert said == ["web ended with -9; starting it again"]
@@ -145,6 +144,63 @@ def test_programs_die_with_a_starter_that_is_killed(tmp_path: Path) -> None:
         until_nothing_listens_on(port)
 
 
+DIES_AT_FIRST = """
+import http.server, pathlib, sys
+
+starts = pathlib.Path(sys.argv[2])
+before = starts.read_text() if starts.exists() else ""
+starts.write_text(before + "x")
+if len(before) not in (0, int(sys.argv[3])):
+    sys.exit("not yet")
+http.server.HTTPServer(
+    ("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler
+).serve_forever()
+"""
+
+
+def dying(tmp_path: Path, good_start: int) -> Program:
+    """Return a program that starts well the first time, and then not before a certain start."""
+    port = free_port()
+    return Program(
+        name="web",
+        command=(
+            *(sys.executable, "-c", DIES_AT_FIRST),
+            *(str(port), str(tmp_path / "starts"), str(good_start)),
+        ),
+        log=tmp_path / "web.log",
+        ready_url=f"http://127.0.0.1:{port}/",
+    )
+
+
+def kill(programs: Programs) -> None:
+    pid = programs.pids()["web"]
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+def test_a_program_that_dies_as_it_starts_again_is_tried_again(
+    programs: Programs, tmp_path: Path, said: list[str]
+) -> None:
+    web = dying(tmp_path, good_start=3)
+    programs.start(web)
+    kill(programs)
+    for _ in range(3):
+        programs.revive()
+    assert requests.get(web.ready_url, timeout=5).ok
+    assert sum("web did not start" in line for line in said) == 2
+
+
+def test_a_program_that_never_starts_again_is_given_up(
+    programs: Programs, tmp_path: Path, said: list[str]
+) -> None:
+    programs.start(dying(tmp_path, good_start=100))
+    kill(programs)
+    with pytest.raises(Misused, match="web did not start"):
+        while len(said) < 50:
+            programs.revive()
+    assert len(said) < 50
+
+
 TELLS_ITS_PID = """
 import http.server, os, sys
 
@@ -171,9 +227,7 @@ def test_what_a_dead_program_has_left_is_killed_before_it_starts_again(
     )
     programs.start(orphaning)
     orphan = requests.get(orphaning.ready_url, timeout=5).text
-    first = programs.pids()["web"]
-    os.kill(first, signal.SIGKILL)
-    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    kill(programs)
     programs.revive()
     assert requests.get(orphaning.ready_url, timeout=5).text != orphan
 
