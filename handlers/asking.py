@@ -12,13 +12,17 @@ from injector.errors import Misused
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_WHOLE = re.compile(r"(-?[0-9]{1,18})(\.0{1,9})?")
 _ETAG = re.compile(r'"([0-9]{1,9})"')
 
 
 def query(model: type[Model]) -> Model:
-    """Read the query's parameters; raise Misused that names each wrong one and what it needs."""
-    texts = {name: request.args[name] for name in model.model_fields if name in request.args}
+    """Read the query's parameters; an empty one says nothing.
+
+    Raises Misused that names each wrong one and what it needs.
+    """
+    given = ((name, request.args.get(name, "")) for name in model.model_fields)
+    texts = {name: text for name, text in given if text}
     values = {name: _value(model, name, text) for name, text in texts.items()}
     try:
         return model.model_validate(values)
@@ -50,8 +54,8 @@ def expected_version() -> int | None:
 
 def _value(model: type[BaseModel], name: str, text: str) -> object:
     """Read a number where the model wants one and the text is one."""
-    wants_number = model.model_fields[name].annotation is int
-    return int(text) if wants_number and _WHOLE.fullmatch(text) else text
+    whole = _WHOLE.fullmatch(text) if model.model_fields[name].annotation is int else None
+    return int(whole[1]) if whole else text
 
 
 def _needs(model: type[BaseModel], name: str) -> str:

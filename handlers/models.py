@@ -6,7 +6,7 @@ injector tasks per second, each worth a hundred creates.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from injector.ledger.ports import JobState
 from injector.manifest.schema import SHARE_OR_COUNT
@@ -14,8 +14,13 @@ from injector.manifest.schema import SHARE_OR_COUNT
 MOST = 2**53
 """The largest number that every reader of JSON keeps whole."""
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-Count = Annotated[int, Field(ge=0, le=MOST)]
+
+def _whole(value: object) -> object:
+    """Take 3.0 for 3, as JSON Schema does."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Count = Annotated[int, Field(ge=0, le=MOST), BeforeValidator(_whole)]
 
 
 class Asked(BaseModel):
@@ -69,7 +74,7 @@ class Change(Asked):
     """Creates per second; null leaves the rate to the group."""
     weight: Annotated[float, Field(ge=0.01, le=1000, allow_inf_nan=False)] = 1.0
     """The share among jobs of the same priority in the group."""
-    priority: Annotated[int, Field(ge=-100, le=100)] = 0
+    priority: Annotated[int, Field(ge=-100, le=100), BeforeValidator(_whole)] = 0
     """Jobs of a higher priority go first."""
     stop_when_rejected: Annotated[str, Field(pattern=f"^({SHARE_OR_COUNT})$")] = "1%"
     """The share or count of rejects above which the job pauses itself."""

@@ -1,14 +1,13 @@
 """The API's own description: an OpenAPI 3.1 document, and a page to read and try it."""
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from importlib.metadata import version
 from importlib.resources import files
 from inspect import cleandoc
 
-from flask import Blueprint, Response, current_app, json
+from flask import Blueprint, Response, current_app, jsonify
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from werkzeug.exceptions import NotFound
@@ -51,9 +50,7 @@ openapi = Blueprint("openapi", __name__)
 @openapi.get("/openapi.json")
 def document() -> Response:
     """Describe this API."""
-    rules = tuple(current_app.url_map.iter_rules())
-    described = _document(rules, tuple((each, _words(each)) for each in OPERATIONS))
-    return Response(described, content_type="application/json")
+    return jsonify(_document(list(current_app.url_map.iter_rules())))
 
 
 @openapi.get("/docs")
@@ -76,35 +73,23 @@ def docs_file(name: str) -> Response:
     return Response(content, content_type=TYPES[name], headers=kept)
 
 
-def _words(endpoint: str) -> str:
-    return cleandoc(current_app.view_functions[endpoint].__doc__ or "")
+def _document(rules: Sequence[Rule]) -> Json:
+    token = {"type": "http", "scheme": "bearer", "bearerFormat": "OIDC"}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "injector",
+            "version": version("cloud-tasks-injector"),
+            "description": "Turns each record of a file into one Cloud Tasks task.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "security": [{"token": []}],
+        "paths": _paths(rules),
+        "components": {"securitySchemes": {"token": token}, "schemas": _schemas()},
+    }
 
 
-@cache
-def _document(rules: tuple[Rule, ...], words: tuple[tuple[str, str], ...]) -> str:
-    """Write the document; it depends on the code alone."""
-    return json.dumps(
-        {
-            "openapi": "3.1.0",
-            "info": {
-                "title": "injector",
-                "version": version("cloud-tasks-injector"),
-                "description": "Turns each record of a file into one Cloud Tasks task.",
-                "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-            },
-            "security": [{"token": []}],
-            "paths": _paths(rules, dict(words)),
-            "components": {
-                "securitySchemes": {
-                    "token": {"type": "http", "scheme": "bearer", "bearerFormat": "OIDC"}
-                },
-                "schemas": _schemas(),
-            },
-        }
-    )
-
-
-def _paths(rules: tuple[Rule, ...], words: dict[str, str]) -> Json:
+def _paths(rules: Sequence[Rule]) -> Json:
     paths: dict[str, Json] = {}
     for rule in sorted(rules, key=lambda rule: rule.rule):
         operation = OPERATIONS.get(rule.endpoint)
@@ -112,7 +97,8 @@ def _paths(rules: tuple[Rule, ...], words: dict[str, str]) -> Json:
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             if operation:  # the dashboard's pages are not for programs
                 name = f"{rule.endpoint}.{method.lower()}"
-                described = _operation(rule, operation, words[rule.endpoint])
+                words = cleandoc(current_app.view_functions[rule.endpoint].__doc__ or "")
+                described = _operation(rule, operation, words)
                 paths.setdefault(path, {})[method.lower()] = {"operationId": name, **described}
     return dict(paths)
 
