@@ -53,6 +53,10 @@ output "grant" {
   value = module.injector.grant
 }
 
+output "ledger_instance" {
+  value = module.injector.ledger_instance
+}
+
 output "service_environment" {
   value = module.injector.service_environment
 }
