@@ -33,10 +33,11 @@ resource "google_service_account_iam_member" "carries" {
   member             = local.account["service"].member
 }
 
+# Injector tasks carry an ID token; a manifest's tasks may carry an access token in its place.
 resource "google_service_account_iam_member" "mints" {
   for_each           = local.carried
   service_account_id = each.value
-  role               = "roles/iam.serviceAccountTokenCreator"
+  role               = each.key == "caller" ? "roles/iam.serviceAccountOpenIdTokenCreator" : "roles/iam.serviceAccountTokenCreator"
   member             = local.cloud_tasks_agent
 
   depends_on = [google_project_service.this]

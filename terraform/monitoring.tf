@@ -109,7 +109,7 @@ resource "google_monitoring_alert_policy" "signal" {
   project               = var.project
   display_name          = "${var.name}: ${each.value.title}"
   combiner              = "OR"
-  notification_channels = var.alerts.notification_channel
+  notification_channels = var.alerts.notification_channels
   user_labels           = var.labels
 
   conditions {
@@ -151,7 +151,7 @@ resource "google_monitoring_alert_policy" "fault" {
   project               = var.project
   display_name          = "${var.name}: the service reports a fault"
   combiner              = "OR"
-  notification_channels = var.alerts.notification_channel
+  notification_channels = var.alerts.notification_channels
   user_labels           = var.labels
 
   conditions {

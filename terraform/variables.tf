@@ -4,12 +4,12 @@ variable "alerts" {
     over five minutes.
   EOT
   type = object({
-    attempt_delay_s      = optional(number, 600)
-    attempt_error_share  = optional(number, 0.05)
-    backlog              = optional(number, 1000000)
-    create_error_share   = optional(number, 0.05)
-    create_latency_s     = optional(number, 1)
-    notification_channel = optional(set(string), [])
+    attempt_delay_s       = optional(number, 600)
+    attempt_error_share   = optional(number, 0.05)
+    backlog               = optional(number, 1000000)
+    create_error_share    = optional(number, 0.05)
+    create_latency_s      = optional(number, 1)
+    notification_channels = optional(set(string), [])
   })
   default = {}
 
@@ -22,7 +22,7 @@ variable "alerts" {
 
   validation {
     condition = alltrue([
-      for channel in var.alerts.notification_channel :
+      for channel in var.alerts.notification_channels :
       can(regex("^projects/[^/]+/notificationChannels/[^/]+$", channel))
     ])
     error_message = "A channel is named in full, such as projects/my-project/notificationChannels/123."
@@ -308,6 +308,14 @@ variable "service" {
   validation {
     condition     = contains([1, 2, 4, 6, 8], var.service.cpu)
     error_message = "The service has 1, 2, 4, 6 or 8 CPUs, such as cpu = 2."
+  }
+
+  validation {
+    condition = can(regex("^[0-9]+[MG]i$", var.service.memory)) && alltrue([
+      for mebibytes in regexall("[0-9]+", var.service.memory) :
+      tonumber(mebibytes) * (endswith(var.service.memory, "Gi") ? 1024 : 1) >= lookup({ 4 = 2048, 6 = 4096, 8 = 4096 }, var.service.cpu, 512)
+    ])
+    error_message = "The service has at least 512Mi, with 4 CPUs at least 2Gi and with more 4Gi, such as memory = \"1Gi\"."
   }
 
   validation {

@@ -308,6 +308,16 @@ run "three_cpus" {
   expect_failures = [var.service]
 }
 
+run "too_little_memory_for_four_cpus" {
+  command = plan
+
+  variables {
+    service = { cpu = 4 }
+  }
+
+  expect_failures = [var.service]
+}
+
 run "a_handler_that_outlives_its_worker" {
   command = plan
 
@@ -442,7 +452,7 @@ run "a_channel_by_its_number" {
   command = plan
 
   variables {
-    alerts = { notification_channel = ["123"] }
+    alerts = { notification_channels = ["123"] }
   }
 
   expect_failures = [var.alerts]

@@ -3,8 +3,6 @@
 import re
 from collections import Counter
 
-import pytest
-
 from tests.terraform.google_answers import NUMBER
 
 SERVICE, CALLER, SCHEDULER, OPERATOR = "service", "caller", "scheduler", "operator"
@@ -51,7 +49,7 @@ def test_a_deployment_without_wishes_grants_this_and_no_more(minimal):
         ("project", SERVICE, "cloudsql.client"): 1,
         ("project", SERVICE, "cloudsql.instanceUser"): 1,
         ("service_account", SERVICE, "iam.serviceAccountUser"): 1,
-        ("service_account", AGENT, "iam.serviceAccountTokenCreator"): 1,
+        ("service_account", AGENT, "iam.serviceAccountOpenIdTokenCreator"): 1,
         ("service_account", "user:ann@example.com", "iam.serviceAccountTokenCreator"): 1,
         ("storage_bucket", SERVICE, "storage.objectViewer"): 1,
         ("storage_bucket", OPERATOR, "storage.objectUser"): 1,
@@ -80,20 +78,27 @@ def test_the_service_may_create_tasks_in_every_queue(deployment):
     }
 
 
-def carried(deployment, role):
-    """Return the accounts, by address, of which a role is granted to another than operators."""
+def carried(deployment, member):
+    """Return the roles that somebody has on accounts, by the account's address."""
     return {
-        re.search(r"[^/]+$", grant["service_account_id"])[0]
-        for address, grant in deployment.all("google_service_account_iam_member").items()
-        if grant["role"] == role and "operates" not in address
+        re.search(r"[^/]+$", grant["service_account_id"])[0]: grant["role"].removeprefix("roles/")
+        for grant in deployment.all("google_service_account_iam_member").values()
+        if who(deployment, grant["member"]) == member
     }
 
 
-@pytest.mark.parametrize("role", ["iam.serviceAccountUser", "iam.serviceAccountTokenCreator"])
-def test_only_accounts_that_tasks_carry_are_acted_as(complete, role):
-    assert carried(complete, f"roles/{role}") == {
-        complete.outputs["accounts"][CALLER],
-        "worker@my-project.iam.gserviceaccount.com",
+WORKER = "worker@my-project.iam.gserviceaccount.com"
+
+
+def test_only_accounts_that_tasks_carry_are_acted_as(complete):
+    caller = complete.outputs["accounts"][CALLER]
+    assert carried(complete, SERVICE) == {
+        caller: "iam.serviceAccountUser",
+        WORKER: "iam.serviceAccountUser",
+    }
+    assert carried(complete, AGENT) == {
+        caller: "iam.serviceAccountOpenIdTokenCreator",
+        WORKER: "iam.serviceAccountTokenCreator",
     }
 
 

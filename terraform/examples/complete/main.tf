@@ -45,9 +45,9 @@ module "injector" {
   source = "../.."
 
   alerts = {
-    backlog              = 5000000
-    create_latency_s     = 0.5
-    notification_channel = ["projects/${var.project}/notificationChannels/1234567890"]
+    backlog               = 5000000
+    create_latency_s      = 0.5
+    notification_channels = ["projects/${var.project}/notificationChannels/1234567890"]
   }
 
   groups = {
