@@ -10,6 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 from injector.pacing.histogram import SIZE, Histogram, bucket_of
 
@@ -87,7 +88,19 @@ class Signals:
         return faults / self.target_attempts if self.target_attempts else 0.0
 
     def __add__(self, other: "Signals") -> "Signals":
-        return Signals.from_counts(Counter(self.to_counts()) + Counter(other.to_counts()))
+        return Signals(
+            accepted=self.accepted + other.accepted,
+            local_rejects=self.local_rejects + other.local_rejects,
+            hedges_sent=self.hedges_sent + other.hedges_sent,
+            hedges_won=self.hedges_won + other.hedges_won,
+            fan_outs=self.fan_outs + other.fan_outs,
+            deferred=self.deferred + other.deferred,
+            faults=Counter(self.faults) + Counter(other.faults),
+            targets=Counter(self.targets) + Counter(other.targets),
+            latency=self.latency + other.latency,
+            waited=self.waited + other.waited,
+            fan_out_time=self.fan_out_time + other.fan_out_time,
+        )
 
     def to_counts(self) -> dict[str, int]:
         """Return the counts by name, zeros left out: what the ledger adds up."""
@@ -172,11 +185,14 @@ class Tally:
         self._durations[name].append(seconds)
 
 
+_NAMES = tuple(each.name for each in fields(Signals))
+_values = attrgetter(*_NAMES)
+
+
 def _flat(signals: Signals) -> Iterator[tuple[str, int]]:
-    for name in (each.name for each in fields(signals)):
-        value = getattr(signals, name)
+    for name, value in zip(_NAMES, _values(signals), strict=True):
         if isinstance(value, Histogram):
-            yield from ((f"{name}.{i}", count) for i, count in enumerate(value.counts))
+            yield from ((f"{name}.{i}", count) for i, count in enumerate(value.counts) if count)
             yield f"{name}.us", value.total_us
         elif isinstance(value, Mapping):
             yield from ((f"{name}.{code}", count) for code, count in value.items())
