@@ -66,5 +66,8 @@ app-engine: $(INSTALLED) ## Make what gcloud deploys to App Engine, with REST=FI
 	cd $(APP_ENGINE) && wheel=$$(echo *.whl) && \
 		echo "./$$wheel $$($(CURDIR)/$(BIN)/pip hash --disable-pip-version-check $$wheel | tail -1)" >> requirements.txt
 
+bench: $(INSTALLED) ## Measure, and write docs/benchmarks.md (ARGS=--full for the sizes aimed at)
+	$(BIN)/python benchmarks/all.py $(ARGS)
+
 clean: ## Remove what make made
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,6 +33,7 @@ from google.cloud.tasks_v2.services.cloud_tasks.transports import (
 )
 from google.cloud.tasks_v2.types import BatchCreateTasksMetadata, BatchCreateTasksResponse, Task
 from google.longrunning.operations_pb2 import Operation
+from rows import Row, printed
 
 from injector.delivery.address import Address
 from injector.delivery.connection import Connection
@@ -150,8 +151,13 @@ def h2load(address: str, count: int) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+AIMS = {
+    "injector, single creates": "≤ 75 µs, 3.5x",
+    "injector, batches of 100": "≤ 10 µs, 25x",
+}
+NEWCOMER = "CloudTasksClient, in a loop"
 WAYS: dict[str, tuple[Callable[[str, int], float], int]] = {
-    "CloudTasksClient, in a loop": (loop, 2_000),
+    NEWCOMER: (loop, 2_000),
     "CloudTasksClient, 32 threads": (threads, 2_000),
     "CloudTasksAsyncClient": (asynchronous, 3_000),
     "injector, single creates": (lambda a, n: ours(a, n, "single"), 10_000),
@@ -206,18 +212,23 @@ def measure(way: str, address: str) -> float:
     return float(done.stdout) / WAYS[way][1]
 
 
-def table(rounds: int) -> None:
-    """Measure every way in turn, and print the best of each beside the newcomer's loop."""
+def rows(*, full: bool) -> Iterator[Row]:
+    """Measure every way in turn, once or as often as for a figure to be quoted."""
+    yield from rows_of(3 if full else 1)
+
+
+def rows_of(rounds: int) -> Iterator[Row]:
+    """Measure every way in turn, and put the best of each beside the newcomer's loop."""
     ways = [way for way in WAYS if not way.startswith("h2load") or shutil.which("h2load")]
     best = dict.fromkeys(ways, float("inf"))
     with server() as address:
         for _ in range(rounds):
             for way in ways:
-                best[way] = min(best[way], measure(way, address))
-    newcomer = best[next(iter(WAYS))]
-    print(f"{'client CPU for each created task':32} {'µs':>7} {'ratio':>7}")
+                best[way] = min(best[way], measure(way, address) * 1e6)
     for way in ways:
-        print(f"{way:32} {best[way] * 1e6:7.1f} {newcomer / best[way]:6.1f}x")
+        peer = "" if way == NEWCOMER else NEWCOMER
+        aim = AIMS.get(way, "")
+        yield Row(f"client CPU a create: {way}", best[way], "µs", peer, best[NEWCOMER], aim=aim)
 
 
 def main() -> None:
@@ -236,7 +247,7 @@ def main() -> None:
         gc.freeze()
         print(run(asked.address, count))
     else:
-        table(asked.rounds)
+        printed(rows_of(asked.rounds))
 
 
 if __name__ == "__main__":

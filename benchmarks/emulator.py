@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 from urllib.request import urlopen
 
@@ -27,6 +26,8 @@ import aiohttp
 import grpc
 from google.cloud import tasks_v2
 from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpcTransport
+from processes import cpu_s, resident_bytes
+from rows import Row, printed
 
 from injector.emulator.options import Options
 from injector.emulator.server import running
@@ -71,9 +72,27 @@ def main() -> None:
     elif arguments.target:
         event_loop.run(serve_target())
     else:
-        stay_off(core=0)
-        print_table("rate, and CPU of the server for one", compare_transports(arguments.scale))
-        print_table("dispatches to a trivial target", [compare_clients(arguments.scale)])
+        printed(rows_of(arguments.scale))
+
+
+def rows(*, full: bool) -> Iterator[Row]:
+    """Measure long enough for a figure to be quoted, or a tenth of it."""
+    yield from rows_of(1.0 if full else 0.1)
+
+
+def rows_of(scale: float) -> Iterator[Row]:
+    """Measure both transports, then the dispatch client; the rate and the CPU of each load."""
+    allowed = affinity()
+    stay_off(core=0)
+    yield from compare_transports(scale)
+    yield from two_rows("dispatch client alone, 50 at once", "aiohttp", *compare_clients(scale))
+    stay_on(allowed)
+
+
+def two_rows(what: str, peer: str, ours: Figure, theirs: Figure) -> Iterator[Row]:
+    """Make a row of the rates and one of the CPU times."""
+    yield Row(what, ours.per_s, "/s", peer, theirs.per_s, better="more")
+    yield Row(f"{what}, CPU for one", ours.cpu_us, "µs", peer, theirs.cpu_us)
 
 
 def parse() -> argparse.Namespace:
@@ -91,22 +110,30 @@ def stay_off(core: int) -> None:
         os.sched_setaffinity(0, cores)
 
 
-def print_table(title: str, rows: Sequence[tuple[str, Figure, Figure]]) -> None:
-    """Print a row for each figure: ours, the peer's, and the ratios of rate and of CPU."""
-    print(f"\n{title:38}{'ours':>24}{'peer':>24}{'rate':>8}{'CPU':>8}")
-    for name, ours, peer in rows:
-        ratios = f"{ours.per_s / peer.per_s:8.1f}{ours.cpu_us / peer.cpu_us:8.2f}"
-        print(f"{name:38}{ours!s:>24}{peer!s:>24}{ratios}")
+def affinity() -> set[int]:
+    """Return the cores that this process may use; empty where the system does not say."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
-def compare_transports(scale: float) -> list[tuple[str, Figure, Figure]]:
+def stay_on(cores: set[int]) -> None:
+    """Use these cores again."""
+    if cores:
+        os.sched_setaffinity(0, cores)
+
+
+def compare_transports(scale: float) -> Iterator[Row]:
     """Measure the emulator over each transport."""
-    ours, peer = (measure_transport(transport, scale) for transport in TRANSPORTS)
-    return [(name, ours[name], peer[name]) for name in ours]
+    (ours, ours_bytes), (peer, peer_bytes) = (measure_transport(t, scale) for t in TRANSPORTS)
+    for name, figure in ours.items():
+        if name in peer:
+            yield from two_rows(f"emulator, {name}", "grpc.aio", figure, peer[name])
+        else:
+            yield Row(f"emulator, {name}", figure.per_s, "/s", better="more")
+    yield Row("emulator, memory of a waiting task", ours_bytes, "bytes", "grpc.aio", peer_bytes)
 
 
-def measure_transport(transport: str, scale: float) -> dict[str, Figure]:
-    """Start an emulator and put every kind of load on it."""
+def measure_transport(transport: str, scale: float) -> tuple[dict[str, Figure], float]:
+    """Start an emulator and put every kind of load on it; also return the bytes of a task."""
     weight = scale if transport == TRANSPORTS[0] else scale / 5
     with process("--serve", transport, core=0) as (port, pid):
         pause_all(port)
@@ -123,10 +150,10 @@ def measure_transport(transport: str, scale: float) -> dict[str, Figure]:
             figures["task of a batch of 100, h2load 4 x 8"] = by_h2load(
                 port, pid, "BatchCreateTasks", batch, int(4000 * weight), 4, 8, each=100
             )
-        print(f"{transport}: {bytes_per_task(port, pid, int(300_000 * scale)):,.0f} bytes a task")
+        size = bytes_per_task(port, pid, int(300_000 * scale))
         if transport == TRANSPORTS[0]:
-            print(f"{transport}: {drain(port, pid, int(30_000 * scale))} through dispatch")
-    return figures
+            figures["tasks dispatched"] = drain(port, pid, max(6000, int(30_000 * scale)))
+    return figures, size
 
 
 def task() -> tasks_v2.Task:
@@ -160,12 +187,6 @@ def measured(pid: int, count: int, load: Callable[[], object]) -> Figure:
     load()
     spent = time.perf_counter() - started
     return Figure(count / spent, (cpu_s(pid) - cpu) / count * 1e6)
-
-
-def cpu_s(pid: int) -> float:
-    """Return the CPU seconds that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def create_by_grpcio(port: int, pid: int, count: int) -> Figure:
@@ -234,12 +255,6 @@ def bytes_per_task(port: int, pid: int, count: int) -> float:
     before = resident_bytes(pid)
     fill(port, QUEUES[4:5], count, "http://worker.example/w")
     return (resident_bytes(pid) - before) / count
-
-
-def resident_bytes(pid: int) -> int:
-    """Return the memory that a process holds."""
-    pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def drain(port: int, pid: int, count: int) -> Figure:
@@ -341,14 +356,14 @@ async def serve_target() -> None:
     await asyncio.Event().wait()
 
 
-def compare_clients(scale: float) -> tuple[str, Figure, Figure]:
+def compare_clients(scale: float) -> tuple[Figure, Figure]:
     """Send the same requests with the dispatch client and with aiohttp's."""
     count = int(20_000 * scale)
     with process("--target", core=1) as (port, _):
         url = f"http://127.0.0.1:{port}/w"
         ours = measured(os.getpid(), count, lambda: event_loop.run(send_by_ours(url, count)))
         peer = measured(os.getpid(), count, lambda: event_loop.run(send_by_aiohttp(url, count)))
-    return "the client alone, 50 at once; aiohttp", ours, peer
+    return ours, peer
 
 
 TASK_HEADERS = (

@@ -18,11 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
+from rows import Row, printed
 from sqlalchemy import text
 
 from injector.ledger import Ledger, open_ledger, upgrade
@@ -38,6 +39,7 @@ SEEN = {
     "latency.us": 2_000_000,
     **{f"latency.{bucket}": 10 for bucket in range(14, 24)},
 }
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 DUE, LOST = 30_000, 10
 PEER = (
     "CREATE TABLE plain (job INT, chunk INT, records INT, settled BOOL, masks {},"
@@ -47,26 +49,31 @@ INSERT = "INSERT INTO plain VALUES (1, {0}, 100, true, NULL)"
 
 
 def main() -> None:
-    """Measure both databases and print the two tables."""
+    """Measure both databases and print the table."""
     arguments = parse()
     if arguments.worker:
         what, url, first, count = arguments.worker
         work(what, url, int(first), int(count))
         return
-    sizes = [10_000, 100_000, 1_000_000, *([10_000_000] if arguments.large else [])]
+    printed(rows_of(arguments.receipts, sizes=SIZES if arguments.large else SIZES[:-1]))
+
+
+def rows(*, full: bool) -> Iterator[Row]:
+    """Ask at ten million receipts, or at a hundred thousand at most."""
+    yield from rows_of(2000 if full else 200, sizes=SIZES if full else SIZES[:2])
+
+
+def rows_of(receipts: int, *, sizes: Sequence[int]) -> Iterator[Row]:
+    """Measure how both databases take receipts, then how they answer."""
     with sqlite() as sqlite_url, postgres() as postgres_url:
         databases = {"SQLite": sqlite_url, "PostgreSQL": postgres_url}
-        print(f"{'receipts per second':34}{'ledger':>10}{'bare':>10}{'ratio':>8}")
         for name, url in databases.items():
             for workers in (1, 4):
-                measure_receipts(name, url, workers, arguments.receipts)
-            eight_at_once(name, url)
-        print(
-            f"\n{'milliseconds to answer':34}{'status':>10}{'tick':>10}{'count(*)':>10}{'ratio':>8}"
-        )
+                yield measure_receipts(name, url, workers, receipts)
+            yield eight_at_once(name, url, receipts // 4)
         for name, url in databases.items():
             for size in sizes:
-                measure_answers(name, url, size)
+                yield from measure_answers(name, url, size)
 
 
 def parse() -> argparse.Namespace:
@@ -108,8 +115,8 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def measure_receipts(name: str, url: str, workers: int, count: int) -> None:
-    """Print how many receipts per second some workers merge, and the bare driver inserts."""
+def measure_receipts(name: str, url: str, workers: int, count: int) -> Row:
+    """Measure how many receipts per second some workers merge, and the bare driver inserts."""
     with closing(open_ledger(url)) as ledger:
         job = NewJob("job", "mail", "{}", "", 0, workers * count, "d")
         ledger.jobs.register(job, now=1.0)
@@ -118,8 +125,8 @@ def measure_receipts(name: str, url: str, workers: int, count: int) -> None:
         delete(ledger, "job")
         inserted = rate("insert", url, workers, count)
         ledger.database.write(lambda c: c.execute(text("DELETE FROM plain")))
-    label = f"{name}, {workers} worker{'s' * (workers > 1)}"
-    print(f"{label:34}{merged:10.0f}{inserted:10.0f}{merged / inserted:8.2f}", flush=True)
+    label = f"{name}, receipts by {workers} worker{'s' * (workers > 1)}"
+    return Row(label, merged, "/s", "bare insert", inserted, better="more")
 
 
 def rate(what: str, url: str, workers: int, count: int) -> float:
@@ -168,18 +175,18 @@ def driver(url: str) -> sqlite3.Connection | psycopg.Connection:
     return connection
 
 
-def eight_at_once(name: str, url: str) -> None:
-    """Let 8 processes merge 500 receipts each, and print what was lost of them."""
+def eight_at_once(name: str, url: str, each: int) -> Row:
+    """Let 8 processes merge receipts, and count what was lost of them."""
     with closing(open_ledger(url)) as ledger:
-        ledger.jobs.register(NewJob("job", "mail", "{}", "", 0, 4000, "d"), now=1.0)
-        merged = rate("merge", url, 8, 500)
-        lost = 4000 - ledger.jobs.totals("job").chunks_settled
+        ledger.jobs.register(NewJob("job", "mail", "{}", "", 0, 8 * each, "d"), now=1.0)
+        rate("merge", url, 8, each)
+        lost = 8 * each - ledger.jobs.totals("job").chunks_settled
         delete(ledger, "job")
-    print(f"{f'{name}, 8 x 500 at once':34}{merged:10.0f}   {lost} lost", flush=True)
+    return Row(f"{name}, 8 x {each} receipts at once", lost, "lost", aim="0")
 
 
-def measure_answers(name: str, url: str, size: int) -> None:
-    """Print how long a job of that many receipts takes to answer."""
+def measure_answers(name: str, url: str, size: int) -> Iterator[Row]:
+    """Measure how long a job of that many receipts takes to answer."""
     with closing(open_ledger(url)) as ledger:
         fill(ledger, size)
         status = median(lambda: (ledger.jobs.get("job"), ledger.jobs.totals("job")))
@@ -187,8 +194,9 @@ def measure_answers(name: str, url: str, size: int) -> None:
         count = text("SELECT count(*) FROM receipts WHERE job = (SELECT max(key) FROM jobs)")
         counted = median(lambda: ledger.database.read(lambda c: c.scalar(count)), times=5)
         delete(ledger, "job")
-    label = f"{name}, {size:,} receipts"
-    print(f"{label:34}{status:10.2f}{tick:10.2f}{counted:10.2f}{status / counted:8.4f}", flush=True)
+    label, peer = f"{name}, {size:,} receipts", "count(*)"
+    yield Row(f"{label}, status", status, "ms", peer, counted, aim="≤ 10 ms")
+    yield Row(f"{label}, tick", tick, "ms", peer, counted, aim="≤ 50 ms")
 
 
 def fill(ledger: Ledger, size: int) -> None:

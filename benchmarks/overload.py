@@ -14,7 +14,6 @@ alone makes all its attempts. The clock runs 100 times as fast.
 import asyncio
 import itertools
 import random
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import quantiles
+
+from rows import Row, printed
 
 from injector.clock import FastClock
 from injector.delivery.address import Address
@@ -126,20 +127,19 @@ def outage(delivery: Delivery) -> float:
     return backend.refused / wanted
 
 
-def main() -> None:
-    """Print both tables."""
-    print(f"{'one call in 100 takes 2 s':34} {'p50 ms':>8} {'p99 ms':>8} {'calls':>8}")
-    for name, hedging in (
-        ("without hedging", None),
-        ("hedged after 300 ms", HedgingSettings(hedge_delay=0.3)),
-    ):
-        half, most, calls = slow_calls(hedging)
-        print(f"{name:34} {half * 1e3:8.0f} {most * 1e3:8.0f} {calls:8.3f}")
+def rows(*, full: bool) -> Iterator[Row]:
+    """Measure fan-outs with and without hedging, then the outage."""
+    fan_outs = 200 if full else 100
+    half, most, calls = slow_calls(None, fan_outs)
+    hedged = slow_calls(HedgingSettings(hedge_delay=0.3), fan_outs)
+    plain = "without hedging"
+    yield Row("fan-out, 1 call in 100 slow, p50", hedged[0] * 1e3, "ms", plain, half * 1e3)
+    yield Row("fan-out, 1 call in 100 slow, p99", hedged[1] * 1e3, "ms", plain, most * 1e3)
+    yield Row("fan-out, 1 call in 100 slow, calls a create", hedged[2], "calls", plain, calls)
     backoff = Backoff(first_s=0.01)
-    print(f"\n{'calls for each create in an outage':34} {'calls':>8}")
-    print(f"{'retry alone, all its attempts':34} {backoff.attempts:8.2f}")
-    print(f"{'all layers':34} {outage(Delivery(mode='single', backoff=backoff)):8.2f}")
+    ours = outage(Delivery(mode="single", backoff=backoff))
+    yield Row("outage, calls a create", ours, "calls", "retry alone", backoff.attempts)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    printed(rows(full=True))

@@ -10,7 +10,9 @@ of 100 creates when one create in a hundred takes 2 s, with hedging and without.
 import heapq
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+from rows import Row, printed
 
 from injector.pacing.hedge import Action, Finish, Hedging, HedgingSettings, Send, Wake
 from injector.pacing.histogram import Histogram
@@ -22,24 +24,17 @@ PLAIN_ATTEMPTS = 8
 FAN_OUTS = 3000
 
 
-def main() -> None:
-    """Measure and print."""
-    print(f"simulation of 1,000,000,000 tasks      {billion_s():8.3f} s")
+def rows(*, full: bool) -> Iterator[Row]:  # noqa: ARG001  (it takes seconds)
+    """Simulate a billion tasks, an outage, and slow calls."""
+    yield Row("simulation of 10⁹ tasks, CPU", billion_s(), "s")
     ours, plain = outage_calls()
-    print("\nten minutes in which half of the creates fail, calls sent meanwhile")
-    print(f"  on the curve, 8 attempts with back-off {plain:12,.0f}")
-    print(f"  throttled, ramp cut                    {ours:12,.0f}   {ours / plain:.2f} of it")
-    print(
-        "\nfan-out of 100 creates, 1 % of calls slow by 2 s      p50      p99    p99.9  extra calls"
-    )
-    for name, hedging in (
-        ("not hedged", None),
-        ("hedged after 1 s", HedgingSettings()),
-        ("hedged after the p95", HedgingSettings(follow_p95=True)),
-    ):
-        times, extra = fan_outs(hedging)
-        shown = "".join(f"{quantile(times, share):7.2f} s" for share in (0.5, 0.99, 0.999))
-        print(f"  {name:46}{shown}  {extra:9.2%}")
+    yield Row("half of creates fail for 10 min, calls", ours, "calls", "8 attempts", plain)
+    slow, _ = fan_outs(None)
+    hedged, extra = fan_outs(HedgingSettings(follow_p95=True))
+    for share in (0.5, 0.99, 0.999):
+        name = f"fan-out hedged after the p95, p{100 * share:g}"
+        yield Row(name, quantile(hedged, share), "s", "not hedged", quantile(slow, share))
+    yield Row("fan-out hedged after the p95, calls added", 100 * extra, "%")
 
 
 def billion_s() -> float:
@@ -115,4 +110,4 @@ def _cpu_s(work: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    printed(rows(full=True))

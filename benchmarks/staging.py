@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
-from resource import RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
+
+from processes import peak_bytes
+from rows import Row, printed
 
 from injector.clock import SystemClock
 from injector.manifest.load import load_manifest
@@ -55,12 +57,22 @@ def main() -> None:
     if options.run:
         print(json.dumps(asdict(measure(*options.run))))
         return
+    printed(rows_of(options.megabytes))
+
+
+def rows(*, full: bool) -> Iterator[Row]:
+    """Stage a gigabyte, or 20 megabytes."""
+    yield from rows_of(1000 if full else 20)
+
+
+def rows_of(megabytes: int) -> Iterator[Row]:
+    """Write the files and read each in every way."""
     with TemporaryDirectory() as folder:
-        jsonl = write_jsonl(Path(folder, "users.jsonl"), options.megabytes * MB)
-        report(jsonl, peer="json.loads", ways=("in place", "copied"))
+        jsonl = write_jsonl(Path(folder, "users.jsonl"), megabytes * MB)
+        yield from compared(jsonl, peer="json.loads", ways=("in place", "copied"))
         jsonl.unlink()
-        table = write_csv(Path(folder, "users.csv"), options.megabytes * MB)
-        report(table, peer="csv.DictReader", ways=("copied",))
+        table = write_csv(Path(folder, "users.csv"), megabytes * MB)
+        yield from compared(table, peer="csv.DictReader", ways=("copied",))
 
 
 def users() -> Iterator[dict[str, object]]:
@@ -99,14 +111,16 @@ def write_csv(path: Path, size: int) -> Path:
     return path
 
 
-def report(path: Path, *, peer: str, ways: tuple[str, ...]) -> None:
-    """Run the peer and each way of staging, and print a line for each."""
+def compared(path: Path, *, peer: str, ways: tuple[str, ...]) -> Iterator[Row]:
+    """Run the peer and each way of staging."""
     size_mb = path.stat().st_size / MB
-    print(f"{path.name}: {size_mb:,.0f} MB")
     usual = run(peer, path)
-    print_run(f"  {peer}", usual, size_mb, usual)
+    per_s = size_mb / usual.cpu_s
     for way in ways:
-        print_run(f"  staged, {way}", run(way, path), size_mb, usual)
+        done = run(way, path)
+        name = f"stage {size_mb:,.0f} MB of {path.suffix[1:]}, {way}"
+        yield Row(f"{name}", size_mb / done.cpu_s, "MB/CPU s", peer, per_s, better="more")
+        yield Row(f"{name}, peak memory", done.rss_mb, "MB", peer, usual.rss_mb, aim="flat")
 
 
 def run(way: str, path: Path) -> Run:
@@ -114,17 +128,6 @@ def run(way: str, path: Path) -> Run:
     command = [sys.executable, __file__, "--run", way, str(path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return Run(**json.loads(done.stdout))
-
-
-def print_run(name: str, done: Run, size_mb: float, usual: Run) -> None:
-    """Print the figures, and the CPU time as a multiple of the peer's."""
-    print(
-        f"{name:22}{done.records:>11,} records {done.wall_s:7.1f} s"
-        f"{done.records / done.wall_s:>11,.0f} records/s {size_mb / done.wall_s:>6,.0f} MB/s"
-        f" {done.records / done.cpu_s:>9,.0f} records/CPU s {done.rss_mb:>5,.0f} MB RSS"
-        f"   x{done.cpu_s / usual.cpu_s:.2f} CPU",
-        flush=True,
-    )
 
 
 def measure(way: str, path: str) -> Run:
@@ -138,7 +141,7 @@ def measure(way: str, path: str) -> Run:
     wall, cpu = time.perf_counter(), time.process_time()
     records = ways[way](path)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
-    return Run(records, wall_s, cpu_s, getrusage(RUSAGE_SELF).ru_maxrss / 1024)
+    return Run(records, wall_s, cpu_s, peak_bytes() / MB)
 
 
 def load_lines(path: str) -> int:
