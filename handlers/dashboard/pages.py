@@ -27,6 +27,8 @@ POLICY = (
 QUEUES_FRESH_S = 30.0
 SHARE_OF_THREADS = 4
 
+Source = Literal["glances", "queue_glances"]
+
 dashboard = Blueprint("dashboard", __name__, template_folder="templates")
 
 
@@ -50,8 +52,12 @@ class MinutesQuery(Asked):
 
 
 def register(app: Flask, *, threads: int) -> None:
-    """Add the dashboard; at most a quarter of the threads make its answers."""
+    """Add the dashboard; at most a quarter of the threads make its answers.
+
+    One more may ask Cloud Tasks, which can take long, and must not keep the others waiting.
+    """
     app.extensions["glances"] = Glances(max(1, threads // SHARE_OF_THREADS))
+    app.extensions["queue_glances"] = Glances(1)
     app.jinja_env.filters.update(FILTERS)
     app.jinja_env.globals["address"] = files.address
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
@@ -92,7 +98,7 @@ def group(name: str) -> Response:
 @dashboard.get("/dashboard/groups/<name>/queues")
 def queues(name: str) -> Response:
     """Show a group's queues, as the service saw them within half a minute."""
-    return _page("queues.html", lambda: sights.of_queues(parts(), name), fresh_s=QUEUES_FRESH_S)
+    return _page("queues.html", lambda: sights.of_queues(parts(), name), by="queue_glances")
 
 
 @dashboard.get("/dashboard/groups/<name>/minutes")
@@ -132,20 +138,19 @@ def _later(error: Retryable) -> Response:
     return Response(page, 503, headers={"Retry-After": wait_s})
 
 
-def _page(
-    template: str, gather: Callable[[], sights.Sight], *, fresh_s: float = FRESH_S
-) -> Response:
+def _page(template: str, gather: Callable[[], sights.Sight], *, by: Source = "glances") -> Response:
     layout = "live.html" if query(PageQuery).part == "live" else "page.html"
     return _answer(
         lambda: render_template(template, layout=layout, **gather()),
         "text/html; charset=utf-8",
-        fresh_s=fresh_s,
+        by=by,
     )
 
 
-def _answer(make: Callable[[], str], content_type: str, *, fresh_s: float = FRESH_S) -> Response:
+def _answer(make: Callable[[], str], content_type: str, *, by: Source = "glances") -> Response:
     """Answer with what is there, or with 304 to whoever has it already."""
-    glances: Glances = current_app.extensions["glances"]
+    glances: Glances = current_app.extensions[by]
+    fresh_s = QUEUES_FRESH_S if by == "queue_glances" else FRESH_S
     body = glances.see(request.full_path, make, now=time.monotonic(), fresh_s=fresh_s)
     answer = Response(body, content_type=content_type)
     answer.set_etag(hashlib.sha256(body.encode()).hexdigest()[:32])

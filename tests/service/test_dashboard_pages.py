@@ -7,7 +7,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from handlers.dashboard.files import TYPES
-from injector.ledger.ports import Receipt, Reject
+from injector.delivery.ports import Queue
+from injector.ledger.ports import JobState, Receipt, Reject
+from tests.bench import GROUP
 from tests.house import QUEUE, SCHEDULER, Away
 
 EVIL = "<script>alert(1)</script>"
@@ -104,6 +106,28 @@ def test_a_finished_job_offers_its_rejects_again_only_if_it_has_any(busy):
     busy.tick()
     page = busy.get("/dashboard/jobs/welcome-1").text
     assert re.findall(r'id="do-([\w-]+)"', page) == ["redrive", "remove"]
+
+
+def test_a_failed_job_can_be_tried_again(house):
+    house.submit(house.stage(250))
+    house.ledger.jobs.set_state("welcome-1", JobState.FAILED, "no such store", now=0)
+    page = house.get("/dashboard/jobs/welcome-1").text
+    assert re.findall(r'id="do-([\w-]+)"', page) == ["retry", "cancel", "remove"]
+    assert "no such store" in page
+
+
+def test_queues_that_are_slow_to_answer_keep_no_other_page_waiting(house):
+    house.submit(house.stage(250))
+    seen = []
+
+    def slowly(name):
+        if name == GROUP.queues[0]:
+            seen.extend(house.get(path).status_code for path in PATHS[:6])
+        return Queue(name)
+
+    house.creator.queues.get_queue = slowly
+    assert house.get("/dashboard/groups/welcome/queues").status_code == 200
+    assert set(seen) == {200}
 
 
 def test_every_button_asks_for_a_route_of_the_api(busy):
