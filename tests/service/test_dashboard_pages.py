@@ -116,7 +116,8 @@ def test_a_failed_job_can_be_tried_again(house):
     assert "no such store" in page
 
 
-def test_queues_that_are_slow_to_answer_keep_no_other_page_waiting(house):
+def test_queues_that_are_slow_to_answer_keep_no_other_page_waiting(house_of):
+    house = house_of(threads=4)
     house.submit(house.stage(250))
     seen = []
 
