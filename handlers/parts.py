@@ -13,6 +13,7 @@ from injector.clock import Clock
 from injector.control.feed import Call, Feeder, Horizon
 from injector.control.notify import Notifies
 from injector.control.rules import Thresholds
+from injector.control.standing import Watcher
 from injector.control.take_back import TakesBack
 from injector.control.tick import Ticker
 from injector.delivery.address import Address
@@ -49,6 +50,7 @@ class Parts:
     queues: QueueAdmin
     open_job: Callable[[Job], OpenJob]
     close: Callable[[], None]
+    watcher: Watcher | None = None
 
     def ticker(self) -> Ticker:
         """Return the controller; its lease outlives the handler's budget, in its clock's time."""
@@ -72,6 +74,7 @@ class Parts:
                 Notifies(self.ledger, self.clock, post, settings.webhook_secret),
                 TakesBack(self.ledger, self.queues, self.open_job, self.clock),
             ),
+            watcher=self.watcher,
         )
 
 
@@ -94,6 +97,23 @@ def make_parts(settings: Settings) -> Parts:
         CloudTasksAdmin(connection, feeding),
         job_opener(settings, creator_of),
         connection.close,
+        _watcher(settings),
+    )
+
+
+def _watcher(settings: Settings) -> Watcher | None:
+    """Return who knows how queues stand, if anyone is to be asked."""
+    if settings.monitoring == "off":
+        return None
+    try:
+        from injector.queues.monitoring import SERVICE, Monitoring  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise Misused(
+            "INJECTOR_MONITORING='on' needs the extra `monitoring`: "
+            "pip install 'cloud-tasks-injector[monitoring]'"
+        ) from error
+    return Monitoring(
+        Connection(Address(service=SERVICE, emulator_host=settings.emulator_host or ""))
     )
 
 

@@ -161,6 +161,7 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("CLOUDTASKS_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST"),
         description="HOST:PORT, such as 127.0.0.1:8123",
     )
+    monitoring: Literal["on", "off"] = Field("off", description="on or off")
     store_url: str = Field(
         ".injector/chunks",
         description="where chunks are kept: a folder, or a URL such as gs://BUCKET/chunks",

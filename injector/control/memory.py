@@ -50,6 +50,6 @@ class Memory:
         )
 
 
-def said(decision: Decision, *, at: float) -> Said:
-    """Put a decision into words."""
-    return Said(at, decision.kind.value, decision.reason, decision.notices)
+def said(decision: Decision, *, at: float, more: tuple[str, ...] = ()) -> Said:
+    """Put a decision into words; `more` joins its notices."""
+    return Said(at, decision.kind.value, decision.reason, (*decision.notices, *more))

@@ -16,15 +16,19 @@ from injector.control.decision import Decision, Observation, Thresholds, decide
 from injector.control.feed import Feeder, Pace
 from injector.control.memory import Memory, Said, said
 from injector.control.ramp_state import evidence_from
+from injector.control.standing import Standing, Watcher
 from injector.delivery.ports import Queue, QueueAdmin
-from injector.errors import InjectorError
+from injector.errors import InjectorError, Retryable
 from injector.groups import Group
 from injector.ledger.ports import GroupState, JobState, LedgerPort, Minute, RampDecision
+from injector.pacing.limiter import Pacer
 from injector.pacing.signals import Signals
 
 LEASE = "tick"
 SIGNALS_KEPT_S = 24 * 3600.0
 MINUTE_S = 60.0
+UPDATES_PER_S, AT_ONCE_S = 10.0, 1.0
+"""How often queues are updated; the first second's worth of it goes at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,17 @@ class Errand(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a tick finds a group: what was kept of it, its injector queues, and what was seen."""
+    """How a tick finds a group: what was kept of it, its injector queues, and what was seen.
+
+    `notices` say what could not be seen.
+    """
 
     kept: GroupState
     memory: Memory
     queues: Sequence[Queue]
     seen: Observation
     finished: tuple[str, ...]
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,8 @@ class Ticker:
     """Runs ticks over all groups. Spans are in seconds of `clock`.
 
     `patience_s` is how long a tick waits for a step that is just about due: ticks that come a
-    moment early would else make a step of 5 minutes one of 6.
+    moment early would else make a step of 5 minutes one of 6. Without a `watcher` nothing is
+    known of the group's own queues.
     """
 
     ledger: LedgerPort
@@ -76,6 +85,7 @@ class Ticker:
     patience_s: float = 3.0
     limits: Thresholds = field(default_factory=Thresholds)
     errands: Sequence[Errand] = ()
+    watcher: Watcher | None = None
 
     def tick(self, owner: str, *, time_left: Callable[[], float]) -> Sequence[GroupTick] | None:
         """Tick every group; None when another tick is under way."""
@@ -138,8 +148,8 @@ class Ticker:
         look = self._look(group, now)
         decision = decide(look.memory.ramp, look.seen, now, ramp=group.ramp, limits=self.limits)
         if decision.apply:
-            self._tell(look.queues, decision)
-        words = said(decision, at=now)
+            self._tell(look.queues, decision, time_left)
+        words = said(decision, at=now, more=look.notices)
         tick = GroupTick(group.name, words, decision.rate, finished=look.finished)
         memory = replace(look.memory, ramp=decision.state, said=words)
         if not self._save(look.kept, memory, _record(look, decision, now=now)):
@@ -162,23 +172,52 @@ class Ticker:
         kept = self.ledger.groups.state(group.name)
         memory = Memory.from_json(kept.ramp_json)
         since = evidence_from(memory.ramp, now=now, interval_s=group.ramp.interval_s)
-        minutes = self.ledger.signals.since(group.name, min(since, memory.ramp.ticked_at or since))
+        minutes = self._minutes(group, min(since, memory.ramp.ticked_at or since), now=now)
+        standing, notices = self._standing(group, since, now) if work else (Standing(), ())
         seen = Observation(
-            signals=_sum(minute for minute in minutes if minute.at >= since),
+            signals=_sum(minute for minute in minutes if minute.at >= since)
+            + Signals(targets=standing.attempts),
             span_s=max(0.0, now - since),
             work=work,
             active_at=_last_active(minutes, now=now),
+            backlog_s=standing.late_s,
             found_rate=sum(queue.rate for queue in queues) if queues else None,
             halted=next((q.state.lower() for q in queues if q.state != "RUNNING"), ""),
         )
-        return Look(kept, memory, queues, seen, finished)
+        return Look(kept, memory, queues, seen, finished, notices)
 
-    def _tell(self, queues: Sequence[Queue], decision: Decision) -> None:
-        """Set rate and concurrency of the queues that have others, and nothing else of them."""
+    def _minutes(self, group: Group, since: float, *, now: float) -> Sequence[Minute]:
+        """Return the minutes from then on; a clock that was set back has left later ones."""
+        return [at for at in self.ledger.signals.since(group.name, since) if at.at <= now]
+
+    def _standing(self, group: Group, since: float, now: float) -> tuple[Standing, tuple[str, ...]]:
+        """Ask how the group's own queues stand; an answer that is not to be had stops nothing."""
+        if self.watcher is None or not group.queues:
+            return Standing(), ()
+        try:
+            return self.watcher.look(group.queues, since=since, now=now), ()
+        except InjectorError as error:
+            return Standing(), (str(error),)
+
+    def _tell(
+        self, queues: Sequence[Queue], decision: Decision, time_left: Callable[[], float]
+    ) -> None:
+        """Set rate and concurrency of the queues that have others, and nothing else of them.
+
+        The calls are spaced, since the service allows few of them. Raises Retryable when there
+        is no time for all; the next tick decides again, and goes on with those that are left.
+        """
         rate, concurrency = decision.shares(len(queues))
-        for queue in queues:
-            if (queue.rate, queue.concurrency) != (rate, concurrency):
-                self.queues.update_rate(queue.name, rate=rate, concurrency=concurrency)
+        pacer = Pacer(UPDATES_PER_S, slack_s=AT_ONCE_S)
+        changed = [
+            queue for queue in queues if (queue.rate, queue.concurrency) != (rate, concurrency)
+        ]
+        for queue in changed:
+            if wait_s := pacer.reserve(now=self.clock.monotonic()):
+                self.clock.sleep(wait_s)
+                if time_left() <= 0:
+                    raise Retryable("the time for setting the injector queues' rates was over")
+            self.queues.update_rate(queue.name, rate=rate, concurrency=concurrency)
 
     def _save(self, kept: GroupState, memory: Memory, record: RampDecision | None = None) -> bool:
         state = replace(kept, ramp_json=memory.to_json(), saved_at=self.clock.now())

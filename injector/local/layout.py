@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from injector.clock import Clock, FastClock, SystemClock
@@ -106,6 +107,7 @@ class LocalRun:
                 **self.environment,
                 "INJECTOR_PORT": str(self.service_port),
                 "INJECTOR_DISPATCH_DEADLINE_S": repr(self._dispatch_deadline_s),
+                "INJECTOR_MONITORING": "on" if _monitoring_is_installed() else "off",
             },
         )
 
@@ -116,6 +118,13 @@ class LocalRun:
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
+
+
+def _monitoring_is_installed() -> bool:
+    """Tell whether the emulator can be asked how queues stand: by the client's library."""
+    return find_spec("google.cloud") is not None and (
+        find_spec("google.cloud.monitoring_v3") is not None
+    )
 
 
 def _injector(*arguments: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import pytest
 
 from injector.control.feed import Call, Feeder
 from injector.control.memory import Memory
+from injector.control.standing import Standing
 from injector.control.tick import LEASE, Ticker
 from injector.delivery.memory import MemoryQueues
 from injector.delivery.ports import Queue, TaskTemplate
@@ -73,14 +74,14 @@ class World:
     def ticker(self, **changes: object):
         call = Call("https://injector.example/inject", TaskTemplate())
         feeder = Feeder(self.ledger.jobs, self.queues, call)
-        groups = {name: group_of(name) for name in self.groups}
         parts = {
+            "groups": {name: group_of(name) for name in self.groups},
             "ledger": self.ledger,
             "queues": self.queues,
             "feeder": feeder,
             "clock": self.clock,
         }
-        return Ticker(groups=groups, **(parts | changes))
+        return Ticker(**(parts | changes))
 
     def add(self, job="job", chunks=10_000, group="welcome"):
         new = NewJob(job, group, "{}", "memory:", chunks, chunks, "d")
@@ -312,6 +313,104 @@ def test_faults_cut_the_rate_and_the_reason_is_recorded(world):
     rates = world.run(4)
     assert rates[-1] < 0.75
     assert any(action == "cut" and "UNAVAILABLE" in why for action, why in world.decisions())
+
+
+def test_what_was_seen_before_the_clock_was_set_back_is_left_out(world):
+    world.add()
+    world.run(7)
+    world.faults = 0.2
+    world.tick()
+    world.pass_time(120)
+    world.clock.time -= 3600
+    tick = world.tick()["welcome"]
+    assert (tick.said.kind, tick.rate) == ("hold", 0.75)
+    assert "UNAVAILABLE" not in tick.said.reason
+
+
+@dataclass
+class Watching:
+    """Says how a group's queues stand, or raises what it is told to."""
+
+    answer: object
+    asked: list[object] = field(default_factory=list)
+
+    def look(self, queues, *, since, now):
+        self.asked.append((queues, since, now))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_a_target_that_fails_holds_the_rate(world):
+    world.add()
+    world.run(5)
+    failing = Watching(Standing({"OK": 900, "RESOURCE_EXHAUSTED": 100}))
+    tick = world.tick(watcher=failing)["welcome"]
+    assert (tick.rate, tick.said.reason) == (0.5, "the target fails 10.0% of its attempts")
+    ((queues, since, now),) = failing.asked
+    assert (queues, now) == (group_of().queues, world.clock.time)
+    assert NOW <= since < now
+
+
+def test_queues_that_are_behind_hold_the_rate(world):
+    world.add()
+    world.run(5)
+    tick = world.tick(watcher=Watching(Standing(late_s=400.0)))["welcome"]
+    assert (tick.rate, tick.said.reason) == (0.5, "the group's queues are 400 s behind")
+
+
+def test_a_watcher_that_cannot_be_asked_is_noted_and_stops_nothing(world):
+    world.add()
+    world.run(5)
+    away = Watching(Misused("grant roles/monitoring.viewer"))
+    tick = world.tick(watcher=away)["welcome"]
+    assert tick.rate == pytest.approx(0.75)
+    assert tick.said.notices == ("grant roles/monitoring.viewer",)
+
+
+def test_nobody_is_asked_of_a_group_without_work(world):
+    watcher = Watching(Standing())
+    world.tick(watcher=watcher)
+    assert watcher.asked == []
+
+
+@dataclass
+class Wide:
+    """A group of many injector queues."""
+
+    queues: int
+
+    def group(self):
+        names = tuple(f"{PARENT}/wide-{number}" for number in range(self.queues))
+        return {"wide": Group("wide", names, (f"{PARENT}/x",), None, RAMP)}
+
+    def add_to(self, world):
+        for name in self.group()["wide"].injector_queues:
+            world.queues.queues[name] = Queue(name)
+        world.add(group="wide")
+
+
+def test_updates_of_many_queues_are_spaced(world):
+    wide = Wide(35)
+    wide.add_to(world)
+    before = world.clock.time
+    world.tick(groups=wide.group())
+    assert len(world.queues.updates) == 35
+    assert world.clock.time - before == pytest.approx(2.5, abs=0.11)
+
+
+def test_queues_that_there_was_no_time_for_are_told_by_the_next_tick(world):
+    wide = Wide(30)
+    wide.add_to(world)
+    ticker = world.ticker(groups=wide.group())
+    until = world.clock.time + 1
+    (tick,) = ticker.tick("me", time_left=lambda: until - world.clock.time)
+    assert "time for setting" in tick.said.fault
+    assert 10 <= len(world.queues.updates) < 30
+    world.tick(groups=wide.group())
+    assert sorted(name for name, _, _ in world.queues.updates) == sorted(
+        wide.group()["wide"].injector_queues
+    )
 
 
 def test_a_decision_that_says_the_same_is_recorded_once(world):
