@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
+import dashboard
 import delivery
 import demo
 import emulator
@@ -24,7 +25,17 @@ from rows import as_json, as_markdown, show
 DOCS = Path(__file__).parents[1] / "docs"
 BENCHMARKS: Mapping[str, ModuleType] = {
     module.__name__: module
-    for module in (delivery, handler, emulator, staging, ledger, overload, pacing, demo)
+    for module in (
+        delivery,
+        handler,
+        emulator,
+        staging,
+        ledger,
+        overload,
+        pacing,
+        dashboard,
+        demo,
+    )
 }
 
 

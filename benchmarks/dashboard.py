@@ -1,5 +1,7 @@
 """How soon /healthz answers while dashboards are open, and what a look at a job costs.
 
+    python benchmarks/dashboard.py [--full]
+
 A gunicorn as deployed (2 workers of 8 threads) serves a ledger with a running job of 50 million
 records. Each dashboard asks what the page asks, at its pace: what changes every 2 seconds, the
 charts every 5. The peer is the same gunicorn with pages that hold a stream of server-sent events
@@ -8,9 +10,9 @@ a question that is not answered within 5 seconds counts as 5.
 """
 
 import os
+import re
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,49 +24,61 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from statistics import median
 from threading import Event
 
 from flask import Flask, Response
+from rows import Row, printed
 
 from injector.control.memory import Memory, Said
 from injector.control.ramp_state import RampState
 from injector.ledger import open_ledger
 from injector.ledger.ports import GroupState, NewJob, RampDecision
 
-DASHBOARDS, LOOKS, PATIENCE_S = 20, 300, 5.0
+DASHBOARDS, PATIENCE_S = 20, 5.0
 PAGE = "/dashboard/jobs/large?part=live"
 CHARTS = "/dashboard/groups/g/minutes?minutes=60"
 QUEUES = "projects/p/locations/l/queues"
 GROUPS = f'{{"groups":{{"g":{{"injector_queues":"{QUEUES}/i","queues":"{QUEUES}/q-[00-39]"}}}}}}'
 
 
-def main() -> None:
-    """Measure with no dashboard, with many, and with as many streams; print the table."""
-    print(f"{'milliseconds to the first byte':48}{'median':>9}{'p99':>9}{'worst':>9}")
+def rows(*, full: bool) -> Iterator[Row]:
+    """Measure a first load and a look; then /healthz beside dashboards, and beside streams."""
+    looks = 1000 if full else 100
     with tempfile.TemporaryDirectory() as folder:
         fill(f"sqlite:///{folder}/ledger.db")
         with serving(folder, "--config", "python:handlers.gunicorn_config") as port:
-            for path in (PAGE, CHARTS, "/healthz"):
-                first_byte_s(port, path)
-            report("/healthz, no dashboard open", healthz(port))
+            for name, path in (("all jobs", "/"), ("a job", "/dashboard/jobs/large")):
+                yield Row(f"first load of the page of {name}", load_kb(port, path), "KB")
+            for name, path in (("a job of 50 million", PAGE), ("its charts", CHARTS)):
+                made = [first_byte_s(port, f"{path}&look={number}") for number in range(looks)]
+                yield Row(f"what changes of {name}, median", 1000 * median(made), "ms")
+            alone = healthz(port, looks)
             with looking(port, look) as answered:
-                report(f"/healthz, {DASHBOARDS} dashboards open", healthz(port))
-            for path in (PAGE, CHARTS):
-                made = [first_byte_s(port, f"{path}&look={number}") for number in range(100)]
-                report(f"made anew: {path.partition('?')[0]}", made)
-        print("the dashboards' answers:", *(f"{n} with {code}" for code, n in answered.items()))
+                beside = healthz(port, looks)
         with serving(folder, *PEER) as port, looking(port, stream):
-            report(f"/healthz, {DASHBOARDS} event streams open (peer)", healthz(port, looks=10))
+            streaming = healthz(port, 10)
+    yield Row("/healthz, first byte, nobody looks, median", 1000 * median(alone), "ms")
+    peer = f"{DASHBOARDS} event streams"
+    for name, figure in (("median", median), ("worst", max)):
+        ours, theirs = 1000 * figure(beside), 1000 * figure(streaming)
+        yield Row(f"the same, {DASHBOARDS} dashboards open, {name}", ours, "ms", peer, theirs)
+    refused = 100 * answered[503] / answered.total()
+    yield Row("their questions that were asked to come again", refused, "%")
 
 
-PEER = ("--worker-class=gthread", "--workers=2", "--threads=8", "benchmarks.dashboard:streams()")
+PEER = ("--worker-class=gthread", "--workers=2", "--threads=8", "dashboard:streams()")
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A dashboard that is open until it `ends`; `answered` counts what all got, by status."""
+    """A dashboard, opened after some seconds, until it `ends`.
+
+    `answered` counts what all are answered, by status.
+    """
 
     port: int
+    opened_s: float
     ends: Event
     answered: Counter[int]
 
@@ -73,7 +87,7 @@ def look(page: Open) -> None:
     """Ask as a job's page does."""
     tags: dict[str, str] = {}
     round_no = 0
-    while not page.ends.wait(2.0 if round_no else 0.1):
+    while not page.ends.wait(2.0 if round_no else page.opened_s):
         for path in (PAGE, CHARTS) if round_no % 5 in {0, 2} else (PAGE,):
             with closing(HTTPConnection("127.0.0.1", page.port, timeout=PATIENCE_S)) as asked:
                 asked.request("GET", path, headers={"If-None-Match": tags.get(path, '""')})
@@ -116,8 +130,8 @@ def looking(port: int, page: Callable[[Open], None]) -> Iterator[Counter[int]]:
     """Have many pages open, and yield what they are answered."""
     ends, answered = Event(), Counter[int]()
     with ThreadPoolExecutor(DASHBOARDS) as pool:
-        for _ in range(DASHBOARDS):
-            pool.submit(page, Open(port, ends, answered))
+        for number in range(DASHBOARDS):
+            pool.submit(page, Open(port, 2 * number / DASHBOARDS, ends, answered))
         time.sleep(3)
         try:
             yield answered
@@ -125,7 +139,7 @@ def looking(port: int, page: Callable[[Open], None]) -> Iterator[Counter[int]]:
             ends.set()
 
 
-def healthz(port: int, looks: int = LOOKS) -> list[float]:
+def healthz(port: int, looks: int) -> list[float]:
     """Ask again and again, 20 times a second at most."""
     found = []
     for _ in range(looks):
@@ -144,11 +158,18 @@ def first_byte_s(port: int, path: str) -> float:
     return time.perf_counter() - began
 
 
-def report(what: str, found_s: list[float]) -> None:
-    """Print a row."""
-    figures = sorted(1000 * seconds for seconds in found_s)
-    p99 = figures[min(len(figures) - 1, int(0.99 * len(figures)))]
-    print(f"{what:48}{statistics.median(figures):9.1f}{p99:9.1f}{figures[-1]:9.1f}")
+def load_kb(port: int, path: str) -> float:
+    """Add up what a browser loads that was never here: a page, and the files it names."""
+    page = fetched(port, path)
+    names = sorted(set(re.findall(r'"(/dashboard/files/[^"]+)"', page.decode())))
+    return (len(page) + sum(len(fetched(port, name)) for name in names)) / 1024
+
+
+def fetched(port: int, path: str) -> bytes:
+    """Return a body as it is sent."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as asked:
+        asked.request("GET", path, headers={"Accept-Encoding": "gzip"})
+        return asked.getresponse().read()
 
 
 def fill(url: str) -> None:
@@ -179,7 +200,7 @@ def serving(folder: str, *arguments: str) -> Iterator[int]:
         port = int(probe.getsockname()[1])
     environ = {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(Path(__file__).parent.parent),
+        "PYTHONPATH": str(Path(__file__).parent),
         "PORT": str(port),
         "INJECTOR_AUTH": "off",
         "INJECTOR_GROUPS": GROUPS,
@@ -201,11 +222,12 @@ def serving(folder: str, *arguments: str) -> Iterator[int]:
 def await_answer(port: int, process: subprocess.Popen[bytes]) -> None:
     """Wait until the service answers; raises RuntimeError when it ends instead."""
     while process.poll() is None:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        with suppress(OSError, HTTPException):
+            fetched(port, "/healthz")
             return
         time.sleep(0.1)
     raise RuntimeError("gunicorn ended; run it by hand to see why")
 
 
 if __name__ == "__main__":
-    main()
+    printed(rows(full="--full" in sys.argv))
