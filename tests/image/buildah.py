@@ -56,13 +56,22 @@ class Buildah:
         return self._ask("from", "--pull-never", image)
 
     def run(
-        self, container: str, command: Sequence[str], *, environment: Mapping[str, str], data: Path
+        self,
+        container: str,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        data: Path,
+        errors: int | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Run the command as the image's user, with a folder that both see under one name."""
+        """Run the command as the image's user, with a folder that both see under one name.
+
+        `errors` is where its complaints go, if not where this process's go.
+        """
         variables = [f"--env={name}={value}" for name, value in environment.items()]
         options = ("--isolation", "chroot", "--volume", f"{data}:{data}", *variables)
         line = [*OWN_NAMESPACES, *self._line, "run", *options, container, "--", *command]
-        return subprocess.Popen(line)
+        return subprocess.Popen(line, stderr=errors)
 
     @property
     def _line(self) -> tuple[str, ...]:
