@@ -7,8 +7,9 @@ from injector.emulator.api import instants, messages, paths, refusals, tasks, vi
 from injector.emulator.api.operations import Pending
 from injector.emulator.api.refusals import invalid, pack
 from injector.emulator.api.service import Failure, Service
+from injector.emulator.api.task_wire import varint
 from injector.emulator.rpc import Code, RpcError
-from injector.emulator.state.queue import Queue
+from injector.emulator.state.queue import Queue, QueueState
 
 _MOST_CREATES = 100
 _MOST_DELETES = 1000
@@ -75,8 +76,9 @@ def _start(service: Service, queue: Queue, request_id: str, batch: _Batch) -> by
     before = service.operations.started_by(key) if key else None
     if before is not None:
         return service.operations.form(before) or b""
-    name = f"{paths.location_of_queue(queue.name)}/operations/{service.make_id(queue)}"
-    instants.write(batch.metadata.start_time, service.now())
+    now = service.now()
+    name = f"{paths.location_of_queue(queue.name)}/operations/{service.make_id(queue, now=now)}"
+    instants.write(batch.metadata.start_time, now)
     failure = service.failing(batch.method, queue.name)
     if service.rules.operation_s > 0:
         return _postpone(service, (name, key), batch, failure)
@@ -147,8 +149,9 @@ def _check_creates(request: messages.BatchCreateTasksRequest) -> None:
         raise invalid("BatchCreateTasksRequest.requests must not be empty.")
     if len(request.requests) > _MOST_CREATES:
         raise invalid("BatchCreateTasksRequest.requests can hold at most 100 requests.")
+    allowed = ("", request.parent)
     for create in request.requests:
-        if create.parent not in ("", request.parent):
+        if create.parent not in allowed:
             raise invalid("Every request's parent must be the parent of the batch.")
 
 
@@ -169,15 +172,17 @@ def _created(
     failures: Failures,
 ) -> Iterator[bytes]:
     """Yield each stored task as a serialized item of the response."""
+    now = service.now()
     for index, create in enumerate(requests):
         try:
-            service.queue(queue.name)  # it may have been deleted since the batch was started
+            if queue.state is QueueState.DISABLED:  # deleted since the batch was started
+                raise refusals.queue_missing()
             view = views.check(create.response_view)
-            form = tasks.put(service, queue, create.task, view)
+            form = tasks.put(service, queue, create.task, view, now=now)
         except RpcError as error:
             failures[index] = error
         else:
-            yield b"\x0a" + _varint(len(form)) + form
+            yield b"\x0a" + varint(len(form)) + form
 
 
 def _deleted(service: Service, names: Sequence[str]) -> Failures:
@@ -188,12 +193,3 @@ def _deleted(service: Service, names: Sequence[str]) -> Failures:
         except RpcError as error:
             failures[index] = error
     return failures
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)

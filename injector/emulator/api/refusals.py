@@ -65,6 +65,11 @@ def task_name_reserved() -> RpcError:
     )
 
 
+def task_too_large() -> RpcError:
+    """Return the answer to a CreateTask whose stored form is over the limit."""
+    return invalid("Task size too large.")
+
+
 def bad_queue_name() -> RpcError:
     """Return the answer to a queue's name of the wrong shape."""
     return invalid(

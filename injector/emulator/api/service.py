@@ -109,12 +109,12 @@ class Service:
             raise refusals.task_was_there()
         raise refusals.not_found()
 
-    def make_id(self, queue: Queue) -> str:
+    def make_id(self, queue: Queue, *, now: float) -> str:
         """Return an id that no task of the queue has, and that looks like production's."""
         while True:
             self.made += 1
             task_id = str((self.seed + self.made * _SPREAD) % _IDS + _IDS)
-            if not queue.names.is_taken(task_id, now=self.now()):
+            if not queue.names.is_taken(task_id, now=now):
                 return task_id
 
 

@@ -3,14 +3,14 @@
 from urllib.parse import quote
 
 from injector.emulator.api import headers, instants, messages, paths, retry_form, routing
-from injector.emulator.api.refusals import invalid
+from injector.emulator.api.refusals import invalid, task_too_large
 from injector.emulator.state.limits import RetryConfig
 
 HORIZON_S = 720 * 3600.0
 SMALL = 1024
 """A stored task below this many bytes can break no limit of size."""
-_MAX_URL = 2083
-_SCHEMES = ("http://", "https://")
+MAX_URL = 2083
+SCHEMES = ("http://", "https://")
 _HTTP_DEFAULT_DEADLINE_S = 600
 _SHORTEST_DEADLINE_S = 15.0
 _LONGEST_HTTP_S = 30 * 60.0
@@ -71,7 +71,7 @@ def check_size(form: bytes, task: messages.Task, *, limit: int) -> None:
     else:
         size -= routing.split_size(task.app_engine_http_request.app_engine_routing)
     if size > limit:
-        raise invalid("Task size too large.")
+        raise task_too_large()
 
 
 def _complete_http(task: messages.Task) -> None:
@@ -105,11 +105,11 @@ def _complete_app_engine(task: messages.Task, queue: messages.Queue) -> None:
 
 def _check_url(url: str) -> None:
     """Check a URL as little as production does: broken escapes pass."""
-    if not url.startswith(_SCHEMES):
+    if not url.startswith(SCHEMES):
         if not url:
             raise invalid("HttpRequest.url is required.")
         raise invalid("HttpTarget.url must start with 'http://' or 'https://'.")
-    if len(url) > _MAX_URL or not (url.isascii() or len(_encoded(url)) <= _MAX_URL):
+    if len(url) > MAX_URL or not (url.isascii() or len(_encoded(url)) <= MAX_URL):
         raise invalid("HttpRequest.url must be at most 2083 characters after encoding.")
 
 
@@ -122,7 +122,7 @@ def _check_uri(uri: str) -> None:
         raise invalid("AppEngineHttpRequest.relativeUri must begin with '/'.")
     if any(character.isspace() for character in uri):
         raise invalid("AppEngineHttpRequest.relativeUri must not contain spaces.")
-    if len(uri) > _MAX_URL:
+    if len(uri) > MAX_URL:
         raise invalid("AppEngineHttpRequest.relativeUri must be at most 2083 characters.")
 
 

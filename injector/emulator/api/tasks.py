@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from injector.emulator.api import instants, messages, pages, paths, task_form, views
+from injector.emulator.api import instants, messages, pages, paths, task_form, task_wire, views
 from injector.emulator.api.refusals import (
     bad_task_id,
     bad_task_name,
@@ -10,6 +10,7 @@ from injector.emulator.api.refusals import (
     other_queue,
     task_exists,
     task_name_reserved,
+    task_too_large,
 )
 from injector.emulator.api.service import Service
 from injector.emulator.state.queue import Queue
@@ -24,30 +25,49 @@ def create_task(service: Service, request: messages.CreateTaskRequest) -> bytes:
     """Put a task into a queue."""
     view = views.check(request.response_view)
     queue = service.queue_for_tasks(request.parent)
-    return put(service, queue, request.task, view)
+    return put(service, queue, request.task, view, now=service.now())
 
 
-def put(service: Service, queue: Queue, message: messages.Task, view: int) -> bytes:
+def put(service: Service, queue: Queue, message: messages.Task, view: int, *, now: float) -> bytes:
     """Check, complete and store a task; return it serialized in the view that was asked for."""
-    now = service.now()
-    generated = not message.name
-    task_id = service.make_id(queue) if generated else _claim(queue, message.name, now=now)
-    to_app_engine = task_form.complete(message, service.configs[queue.name])
+    name = message.name
+    task_id = _claim(queue, name, now=now) if name else service.make_id(queue, now=now)
+    task = Task(task_id, b"", now, now)
+    task.generated = not name
+    request = task_wire.request_of(message)
+    if request is None:
+        return _put_by_fields(service, queue, message, task, view)
+    task.schedule_at = task_form.schedule_time(message, now=now)
+    form, bodiless = task_wire.forms(queue.prefix + task_id, request, task.schedule_at, now)
+    if len(form) > service.rules.max_task_bytes:
+        raise task_too_large()
+    task.form = form
+    _add(service, queue, task)
+    return (form if view == messages.FULL else bodiless) + _VIEW[view]
+
+
+def _put_by_fields(
+    service: Service, queue: Queue, message: messages.Task, task: Task, view: int
+) -> bytes:
+    """Put in a task that is not an ordinary one, or say what is wrong with it."""
+    task.to_app_engine = task_form.complete(message, service.configs[queue.name])
     if service.rules.service_accounts:
         _check_account(message, service.rules.service_accounts)
-    message.name = queue.prefix + task_id
-    message.create_time.seconds = int(now)
-    due = task_form.schedule_time(message, now=now)
-    instants.write(message.schedule_time, due)
-    task = Task(task_id, b"", due, now)
-    task.generated, task.to_app_engine = generated, to_app_engine
+    message.name = queue.prefix + task.id
+    message.create_time.seconds = int(task.created_at)
+    task.schedule_at = task_form.schedule_time(message, now=task.created_at)
+    instants.write(message.schedule_time, task.schedule_at)
     task.retry = task_form.retry_of(message)
     form = task.form = message.SerializeToString()
     if len(form) >= task_form.SMALL:
         task_form.check_size(form, message, limit=service.rules.max_task_bytes)
+    _add(service, queue, task)
+    return _answer(form, message, view)
+
+
+def _add(service: Service, queue: Queue, task: Task) -> None:
     if service.registry.add(queue, task):
         service.wake()
-    return _answer(form, message, view)
 
 
 def get_task(service: Service, request: messages.GetTaskRequest) -> messages.Task:

@@ -37,19 +37,33 @@ class OperationsLog(Witness):
 
     def __init__(self, configs: dict[str, messages.Queue]) -> None:
         self._configs = configs
+        self._ratios: dict[str, float] = {}
         self._made = 0
         self.entries: deque[Entry] = deque(maxlen=_MOST_ENTRIES)
 
+    def queue_changed(self, queue: Queue) -> None:
+        """Take note of a queue's sampling ratio, if it has one."""
+        config = self._configs.get(queue.name)
+        ratio = config.stackdriver_logging_config.sampling_ratio if config is not None else 0.0
+        self._ratios.pop(queue.name, None)
+        if ratio > 0:
+            self._ratios[queue.name] = ratio
+
+    def queue_deleted(self, queue: Queue, *, reserved_until: float) -> None:
+        """Forget a queue."""
+        del reserved_until
+        self._ratios.pop(queue.name, None)
+
     def task_added(self, queue: Queue, task: Task) -> None:
         """Log a creation."""
-        if self._is_sampled(queue, task):
+        if self._ratios and self._is_sampled(queue, task):
             fields = {**_target(task), "scheduleTime": _stamp(task.schedule_at), "status": "OK"}
             self._log(queue, task, "taskCreationLog", fields, task.created_at)
 
     def attempt_started(self, queue: Queue, attempt: Attempt) -> None:
         """Log a dispatch."""
         task = attempt.task
-        if self._is_sampled(queue, task):
+        if self._ratios and self._is_sampled(queue, task):
             fields = {
                 **_target(task),
                 "dispatchCount": str(task.dispatch_count),
@@ -65,7 +79,7 @@ class OperationsLog(Witness):
     ) -> None:
         """Log an answer, or that there was none."""
         task = attempt.task
-        if not self._is_sampled(queue, task):
+        if not (self._ratios and self._is_sampled(queue, task)):
             return
         fields = {
             **_target(task),
@@ -93,8 +107,7 @@ class OperationsLog(Witness):
         self.entries.append(Entry(self._made, at, queue.name, kind_of_target, is_error, payload))
 
     def _is_sampled(self, queue: Queue, task: Task) -> bool:
-        config = self._configs.get(queue.name)
-        ratio = config.stackdriver_logging_config.sampling_ratio if config is not None else 0.0
+        ratio = self._ratios.get(queue.name, 0.0)
         return ratio > 0 and (task.seq * 0.6180339887498949) % 1.0 < ratio
 
 

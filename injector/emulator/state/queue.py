@@ -85,7 +85,8 @@ class Queue:
         self._next_seq = task.seq + 1
         self.names.add(task)
         self.order.append(task)
-        self.schedule(task, task.schedule_at)
+        task.due = task.schedule_at
+        heappush(self.heap, (task.due, task.seq, task))
 
     def schedule(self, task: Task, at: float) -> None:
         """Let the task be attempted at that time, instead of at any time set before."""

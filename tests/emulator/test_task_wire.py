@@ -1,0 +1,107 @@
+"""Ordinary tasks go a short way; it must make the same of them as the long one."""
+
+from itertools import count
+
+import pytest
+from google.api_core.exceptions import GoogleAPICallError
+from google.cloud import tasks_v2
+from hypothesis import given
+from hypothesis import strategies as st
+
+from injector.emulator.api import messages, task_wire
+from injector.emulator.api.service import Rules
+from tests.emulator.direct import START, Direct, direct_emulator, refused
+
+FULL = tasks_v2.Task.View.FULL
+NUMBERS = count()
+_LONG = ["http://" + "x" * length for length in (2076, 2077)]
+
+names = st.sampled_from(["X-A", "x-b", "Content-Type", "User-Agent", "Host", "X-CloudTasks-X", ""])
+tokens = st.fixed_dictionaries(
+    {"service_account_email": st.sampled_from(["a@b.test", 'a"\x01x', ""])},
+    optional={"audience": st.sampled_from(["https://aud.test", 'a"\x01x'])},
+)
+urls = st.sampled_from(["http://t.test/", "https://t.test/é", "ftp://t", "", *_LONG])
+requests = st.fixed_dictionaries(
+    {"url": urls},
+    optional={
+        "http_method": st.integers(0, 8),
+        "headers": st.dictionaries(names, st.text("ab\x22\x01é", max_size=200), max_size=3),
+        "body": st.sampled_from([b"", b"x", b'"\x01x', b"y" * 127, b"y" * 128, b"y" * 20_000]),
+        "oidc_token": tokens,
+    },
+)
+tasks = st.fixed_dictionaries(
+    {"http_request": requests},
+    optional={
+        "schedule_time": st.fixed_dictionaries(
+            {},
+            optional={
+                "seconds": st.sampled_from([0, int(START), int(START) + 50, int(START) + 2**31]),
+                "nanos": st.sampled_from([0, 1, 999, 1000, 123_456_789, -1]),
+            },
+        ),
+        "dispatch_deadline": st.fixed_dictionaries({"seconds": st.sampled_from([0, 15, 14, 600])}),
+        "retry_config": st.fixed_dictionaries({"max_attempts": st.integers(-1, 3)}),
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def emulator():
+    with direct_emulator() as emulator:
+        emulator.client.pause_queue(name=emulator.queue())
+        yield emulator
+
+
+def made(emulator: Direct, task: messages.Task, task_id: str):
+    """Return what became of a task: its answers, and its stored form, or how it was refused."""
+    queue = "projects/p/locations/us-central1/queues/q"
+    if task_id:
+        task.name = f"{queue}/tasks/{task_id}"
+    request = tasks_v2.CreateTaskRequest(parent=queue)
+    tasks_v2.CreateTaskRequest.pb(request).task.CopyFrom(task)
+    try:
+        answer = emulator.client.create_task(request)
+    except GoogleAPICallError as error:
+        return error.message
+    stored = emulator.client.get_task(request={"name": answer.name, "response_view": FULL})
+    form = (
+        emulator.parts.service.registry.queues[queue]
+        .names.task(answer.name.rpartition("/")[2])
+        .form
+    )
+    emulator.client.delete_task(name=answer.name)
+    answer.name = stored.name = ""
+    return answer, stored, len(form), messages.Task.FromString(form).schedule_time
+
+
+@given(task=tasks, is_named=st.booleans())
+def test_both_ways_make_the_same_task(emulator, task, is_named):
+    short = messages.Task(**task)
+    long = messages.Task(dispatch_count=1, **task)  # output only: dropped, and not ordinary
+    assert task_wire.request_of(long) is None
+    ids = (f"{next(NUMBERS):019}", f"{next(NUMBERS):019}") if is_named else ("", "")
+    assert made(emulator, short, ids[0]) == made(emulator, long, ids[1])
+
+
+@pytest.mark.parametrize("body", [b"", b"x" * 300])
+def test_ordinary_task_goes_the_short_way(body):
+    request = {"url": "http://t.test/", "headers": {"A": "b"}, "body": body}
+    assert task_wire.request_of(messages.Task(name="n" * 200, http_request=request))
+
+
+def test_limit_of_a_task_holds_to_the_byte(emulate):
+    request = {"url": "http://t.test/", "body": b"x" * 3000}
+    plain = emulate()
+    task = plain.task(plain.queue(), "t", http_request=request)
+    size = len(plain.parts.service.registry.queues[plain.due()[0][0].name].names.task("t").form)
+    assert task.name
+    for limit, code in ((size, ""), (size - 1, "INVALID_ARGUMENT")):
+        emulator = emulate(rules=Rules(max_task_bytes=limit))
+        queue = emulator.queue()
+        if not code:
+            emulator.task(queue, "t", http_request=request)
+            continue
+        with refused(code, "Task size too large."):
+            emulator.task(queue, "t", http_request=request)
