@@ -39,7 +39,8 @@ class Requests:
         asked, target = task.http_request, queue.http_target
         url = override_url(asked.url, target.uri_override) if _overrides_uri(queue) else asked.url
         method = _METHODS[target.http_method or asked.http_method]
-        kept = [(k, v) for k, v in asked.headers.items() if not is_replaced(k)]
+        given = asked.headers
+        kept = [(name, given[name]) for name in given if not is_replaced(name)]
         if target.header_overrides:
             kept = override_headers(kept, target)
         headers = [("User-Agent", HTTP_AGENT), *kept]
@@ -97,16 +98,16 @@ def _task_headers(prefix: str, attempt: Attempt, queue: messages.Queue) -> Heade
     """Return the headers that tell of the task, as recorded from production."""
     task = attempt.task
     headers = [
-        ("QueueName", queue.name.rpartition("/")[2]),
-        ("TaskName", task.id),
-        ("TaskRetryCount", str(attempt.number)),
-        ("TaskExecutionCount", str(task.executions)),
-        ("TaskETA", f"{attempt.schedule_at:.6f}"),
+        (prefix + "QueueName", queue.name.rpartition("/")[2]),
+        (prefix + "TaskName", task.id),
+        (prefix + "TaskRetryCount", str(attempt.number)),
+        (prefix + "TaskExecutionCount", str(task.executions)),
+        (prefix + "TaskETA", f"{attempt.schedule_at:.6f}"),
     ]
     if task.previous_status is not None:
-        headers.append(("TaskPreviousResponse", str(task.previous_status)))
-        headers.append(("TaskRetryReason", _reason(task)))
-    return [(prefix + name, value) for name, value in headers]
+        headers.append((prefix + "TaskPreviousResponse", str(task.previous_status)))
+        headers.append((prefix + "TaskRetryReason", _reason(task)))
+    return headers
 
 
 def _reason(task: Task) -> str:

@@ -15,8 +15,11 @@ _BODILESS = frozenset(("DELETE", "GET", "HEAD", "OPTIONS"))
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _URL = re.compile(r"([A-Za-z]+://[^/?#]*)([^#]*)", re.DOTALL)
 _AS_THEY_ARE = "".join(map(chr, range(0x21, 0x7F)))
+_PLAIN = re.compile(r"[!-~]*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def request(attempt: Attempt) -> Request:
     server, path = _split(attempt.url)
     origin = _origin(server)
     lines = [f"{attempt.method} {path} HTTP/1.1", f"Host: {attempt.host or origin.named}"]
-    lines += [_line(name, value) for name, value in attempt.headers if not _is_ours(name)]
+    lines += [f"{name}: {value}" for name, value in _sendable(attempt.headers)]
     if attempt.body or attempt.method not in _BODILESS:
         lines.append(f"Content-Length: {len(attempt.body)}")
     head = "\r\n".join([*lines, "", ""]).encode()
@@ -62,7 +65,7 @@ def _split(url: str) -> tuple[str, str]:
     server, path = found.groups()
     if not path.startswith("/"):
         path = f"/{path}"
-    return server, quote(path, safe=_AS_THEY_ARE)
+    return server, path if _PLAIN.fullmatch(path) else quote(path, safe=_AS_THEY_ARE)
 
 
 @lru_cache(maxsize=4096)
@@ -82,8 +85,13 @@ def _is_ours(name: str) -> bool:
     return name.lower() in _OURS
 
 
-def _line(name: str, value: str) -> str:
-    return f"{name}: {_clean(name, value)}"
+def _sendable(headers: Headers) -> Headers:
+    """Return the headers that are not ours; the values are checked at once, as a rule."""
+    kept = tuple([header for header in headers if not _is_ours(header[0])])
+    if _UNSENDABLE.search("".join([value for _, value in kept])):
+        for name, value in kept:
+            _clean(name, value)
+    return kept
 
 
 def _clean(name: str, value: str) -> str:

@@ -56,9 +56,7 @@ class TargetConnection(asyncio.Protocol):
         """
         if not self.reusable or self._transport.is_closing():
             return False
-        poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket"), select.POLLIN)
-        return not poll.poll(0)
+        return not self._poll.poll(0)
 
     def close(self) -> None:
         """Close at once."""
@@ -68,6 +66,8 @@ class TargetConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember where to write."""
         self._transport = cast("asyncio.Transport", transport)
+        self._poll = select.poll()
+        self._poll.register(transport.get_extra_info("socket"), select.POLLIN)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the answer that only the connection's end delimits; any other is broken off."""
