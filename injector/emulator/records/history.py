@@ -1,6 +1,6 @@
 """What became of each task: its attempts, and its end."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from injector.emulator.state.queue import Queue
@@ -9,6 +9,8 @@ from injector.emulator.state.task import Attempt, Outcome, Task
 
 _MOST_ATTEMPTS = 100
 _MOST_FINISHED = 10_000
+_MOST_TRIED = 10_000
+_MOST_KEPT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,13 @@ class Finished:
 class History(Witness):
     """The attempts of tasks that are there, and the tasks that ended last.
 
-    It is bounded: 100 attempts of a task, 10,000 finished tasks.
+    It is bounded, however long a run lasts: 100 attempts of a task, of the 10,000 unfinished
+    tasks that failed first most lately, and 10,000 finished tasks with 100,000 attempts in all.
     """
 
-    finished: deque[Finished] = field(default_factory=lambda: deque(maxlen=_MOST_FINISHED))
-    _attempts: dict[str, deque[Tried]] = field(default_factory=dict)
+    finished: deque[Finished] = field(default_factory=deque)
+    _attempts: OrderedDict[str, deque[Tried]] = field(default_factory=OrderedDict)
+    _kept: int = 0
 
     def attempts(self, name: str) -> tuple[Tried, ...]:
         """Return the attempts of a task that have ended, oldest first, also of a finished one."""
@@ -59,6 +63,7 @@ class History(Witness):
         """Forget everything."""
         self.finished.clear()
         self._attempts.clear()
+        self._kept = 0
 
     def attempt_ended(
         self, queue: Queue, attempt: Attempt, outcome: Outcome, *, now: float
@@ -78,6 +83,8 @@ class History(Witness):
                 attempt.forced,
             )
         )
+        if len(self._attempts) > _MOST_TRIED:
+            self._attempts.popitem(last=False)
 
     def task_removed(
         self, queue: Queue, task: Task, *, reason: str, reserved_until: float, now: float
@@ -86,10 +93,18 @@ class History(Witness):
         del reserved_until
         name = queue.prefix + task.id
         attempts = tuple(self._attempts.pop(name, ()))
-        self.finished.append(Finished(name, reason, task.created_at, now, attempts))
+        self._keep(Finished(name, reason, task.created_at, now, attempts))
 
     def queue_deleted(self, queue: Queue, *, reserved_until: float) -> None:
         """Drop the attempts of the queue's tasks."""
         del reserved_until
         for name in [name for name in self._attempts if name.startswith(queue.prefix)]:
             del self._attempts[name]
+
+    def _keep(self, done: Finished) -> None:
+        """Keep a finished task, in place of the oldest ones if there are too many."""
+        finished = self.finished
+        finished.append(done)
+        self._kept += len(done.attempts)
+        while len(finished) > _MOST_FINISHED or self._kept > _MOST_KEPT:
+            self._kept -= len(finished.popleft().attempts)

@@ -47,10 +47,12 @@ class Metrics(Witness):
         self._ended[method, code, routing] += 1
 
     def gather(self, *, now: float) -> None:
-        """Put the calls counted lately into the running minute.
+        """Put the calls counted lately into the running minute, and drop what is a day old.
 
         They are gathered when somebody looks, and every few seconds: a call has no time for it.
         """
+        for series in (self.attempts, self.delays_ms, self.calls, self.depths):
+            series.forget(now=now)
         ended, self._ended = self._ended, Counter()
         for (method, code, routing), number in ended.items():
             if method.startswith(TASKS):

@@ -75,6 +75,15 @@ class Series:
         points = self._points.get(labels, ())
         return [p for p in points if start < (p.minute + 1) * MINUTE_S <= end + MINUTE_S]
 
+    def forget(self, *, now: float) -> None:
+        """Drop the points of labels that have had none for a day, as those of deleted queues.
+
+        Their totals stay: a counter never goes back.
+        """
+        oldest = int(now // MINUTE_S) - _MOST_POINTS
+        for labels in [k for k, points in self._points.items() if points[-1].minute < oldest]:
+            del self._points[labels]
+
     def clear(self) -> None:
         """Forget every point."""
         self._points.clear()
