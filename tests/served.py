@@ -83,9 +83,9 @@ def stop(process):
 
 
 def until(condition):
-    """Wait until something holds, at most 20 seconds."""
+    """Wait until something holds, at most a minute: the machine may be busy."""
     attempts = tenacity.Retrying(
-        stop=tenacity.stop_after_delay(20),
+        stop=tenacity.stop_after_delay(60),
         wait=tenacity.wait_fixed(0.02),
         retry=tenacity.retry_if_result(lambda holds: not holds),
     )
