@@ -19,8 +19,11 @@ _ETAG = re.compile(r'"([0-9]{1,9})"')
 def query(model: type[Model]) -> Model:
     """Read the query's parameters; an empty one says nothing.
 
-    Raises Misused that names each wrong one and what it needs.
+    Raises Misused that names each wrong one and what it needs, or one that there is not.
     """
+    if strange := [name for name in request.args if name not in model.model_fields]:
+        known = ", ".join(model.model_fields)
+        raise Misused(f"there is no parameter {strange[0][:80]!r}; there are {known}")
     given = ((name, request.args.get(name, "")) for name in model.model_fields)
     texts = {name: text for name, text in given if text}
     values = {name: _value(model, name, text) for name, text in texts.items()}

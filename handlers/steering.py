@@ -19,7 +19,7 @@ from injector.pacing.ramp import CHUNK
 
 MAX_BODY = 64 * 1024
 TRIES = 5
-MARGIN_S = 10.0
+MARGIN_S = 5.0
 
 steering = Blueprint("steering", __name__)
 
