@@ -7,15 +7,17 @@ starts, `-GROUP` as one is over. Its input ends with whoever writes to it, howev
 and then it kills the groups that are left, so that none goes on by itself and holds its port.
 """
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 GONE_WITHIN_S = 2.0
+_PR_SET_PDEATHSIG = 1
 
 
 class Lifeline:
@@ -56,6 +58,18 @@ class Lifeline:
         with suppress(BrokenPipeError):
             self._process.stdin.write(line.encode())
             self._process.stdin.flush()
+
+
+def parent_death() -> Callable[[], object] | None:
+    """Return what a child calls to be killed when its parent dies; None where nothing does that.
+
+    It holds even if the lifeline is killed along with the parent, but only for the child
+    itself: its own children have to see by themselves that they are orphans, as gunicorn's do.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def end_group(group: int) -> bool:

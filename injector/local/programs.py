@@ -17,7 +17,7 @@ import requests
 import tenacity
 
 from injector.errors import Misused
-from injector.local.lifeline import Lifeline, end_group
+from injector.local.lifeline import Lifeline, end_group, parent_death
 
 STOP_WITHIN_S = 15.0
 FAILED_STARTS = 5
@@ -131,6 +131,7 @@ def _spawn(program: Program) -> subprocess.Popen[bytes]:
             stderr=log,
             env={**os.environ, **program.env},
             start_new_session=True,
+            preexec_fn=parent_death(),  # noqa: PLW1509  (no threads here, and it only calls the kernel)
         )
 
 
