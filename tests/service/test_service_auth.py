@@ -35,6 +35,13 @@ ROUTES = [
     ("GET", "/openapi.json", PERSON),
     ("GET", "/docs", PERSON),
     ("GET", "/docs/swagger-ui.css", PERSON),
+    ("GET", "/", PERSON),
+    ("GET", "/dashboard/jobs/x", PERSON),
+    ("GET", "/dashboard/jobs/x/rejects", PERSON),
+    ("GET", "/dashboard/groups/welcome", PERSON),
+    ("GET", "/dashboard/groups/welcome/minutes", PERSON),
+    ("GET", "/dashboard/groups/welcome/queues", PERSON),
+    ("GET", "/dashboard/files/live.js", PERSON),
 ]
 
 
