@@ -3,11 +3,12 @@
     python benchmarks/all.py [--full] [NAME ...]
 
 The quick mode takes a few minutes; the full one repeats more and goes up to the sizes that the
-aims are about. Each benchmark also runs by itself, and each says how it measures.
+aims are about. Some benchmarks alone are only printed. Each also runs by itself, and says how
+it measures.
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -20,7 +21,7 @@ import ledger
 import overload
 import pacing
 import staging
-from rows import as_json, as_markdown, show
+from rows import Section, as_json, as_markdown, show
 
 DOCS = Path(__file__).parents[1] / "docs"
 BENCHMARKS: Mapping[str, ModuleType] = {
@@ -50,7 +51,12 @@ def main() -> None:
         print(f"\n{name}", flush=True)
         module = BENCHMARKS[name]
         sections.append((name, words(module), list(show(module.rows(full=asked.full)))))
-    mode = "full" if asked.full else "quick"
+    if not asked.names:
+        write(sections, mode="full" if asked.full else "quick")
+
+
+def write(sections: Sequence[Section], *, mode: str) -> None:
+    """Write the table, for people and for programs."""
     (DOCS / "benchmarks.json").write_text(as_json(sections, mode=mode), encoding="utf-8")
     (DOCS / "benchmarks.md").write_text(as_markdown(sections, mode=mode), encoding="utf-8")
 

@@ -41,6 +41,10 @@ class Row:
         return self.what, f"{number(self.value)} {self.unit}", peer, ratio, self.aim
 
 
+Section = tuple[str, str, Sequence[Row]]
+"""A benchmark's name, its own words, and its rows."""
+
+
 def number(value: float) -> str:
     """Write a number with about three digits that say something."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
@@ -71,11 +75,8 @@ def machine() -> str:
     )
 
 
-def as_markdown(sections: Sequence[tuple[str, str, Sequence[Row]]], *, mode: str) -> str:
-    """Write one table of all rows, and below it how each benchmark measures.
-
-    A section is a benchmark's name, its own words, and its rows.
-    """
+def as_markdown(sections: Sequence[Section], *, mode: str) -> str:
+    """Write one table of all rows, and below it how each benchmark measures."""
     lines = [
         "# Benchmarks",
         "",
@@ -92,7 +93,7 @@ def as_markdown(sections: Sequence[tuple[str, str, Sequence[Row]]], *, mode: str
     return "\n".join(lines) + "\n"
 
 
-def as_json(sections: Sequence[tuple[str, str, Sequence[Row]]], *, mode: str) -> str:
+def as_json(sections: Sequence[Section], *, mode: str) -> str:
     """Write the same for programs."""
     rows = [
         {"benchmark": name, **asdict(row), "ratio": row.ratio}
