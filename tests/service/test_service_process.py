@@ -62,7 +62,7 @@ def test_every_request_to_several_workers_is_answered_and_counted(served_with, a
 
 
 def test_a_chunk_that_takes_too_long_is_handed_back_when_the_process_ends(served_with):
-    served = served_with()
+    served = served_with(INJECTOR_DRAIN_S="1")
     served.submit(100)
     served.tasks.plan = lambda seen: Answer(delay_s=60) if seen.number % 2 else Answer()
     with ThreadPoolExecutor(1) as pool:
