@@ -38,7 +38,7 @@ class Dynamics:
 OFF = Dynamics()
 """No dynamics: a queue dispatches as configured from its first task on."""
 
-GENTLE = Dynamics(cold_rate=50.0, cut=0.5, least_rate=10.0, task_backoff=3.0, least_samples=20)
+GENTLE = Dynamics(cold_rate=50.0, cut=0.5, least_rate=10.0, task_backoff=3.0)
 """Seconds instead of minutes, so that one sees the effect without waiting for it."""
 
 FAITHFUL = Dynamics(
