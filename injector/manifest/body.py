@@ -1,6 +1,7 @@
 """A task's body: the record itself, nothing, a text, or JSON with fields of the record in it."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from typing import cast
 
@@ -24,6 +25,8 @@ def plain_json(value: object) -> JsonValue:
         return [plain_json(item) for item in value]
     if isinstance(value, Plain):
         return _plain_scalar(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise wrong(f"{value} is not a JSON number")
     return cast("JsonValue", value)
 
 
@@ -58,10 +61,13 @@ def _plain_scalar(value: Plain) -> JsonValue:
 
 
 def _json_number(value: Plain) -> str:
+    complaint = f'{value} is not a JSON number; quote it: "{value}"'
     try:
-        json.loads(value)
+        number = json.loads(value)
     except ValueError as error:
-        raise wrong(f'{value} is not a JSON number; quote it: "{value}"') from error
+        raise wrong(complaint) from error
+    if not math.isfinite(number):
+        raise wrong(complaint)
     return str(value)
 
 

@@ -38,13 +38,13 @@ def problems_of(
 def explain(found: ErrorDetails, model: type[BaseModel]) -> str:
     """Say what is wrong and what would do."""
     path = _path(found["loc"])
-    name = ".".join(str(part) for part in path)
+    name = ".".join(str(part) for part in path).rstrip(".")
     match found["type"]:
         case "missing":
             return f"needs {name!r}; add it"
         case "extra_forbidden":
             return _unknown_key(path, model)
-        case "string_too_short":
+        case "string_too_short" | "too_short":
             return f"{name}: needs a value"
         case "model_type" | "dict_type" | "model_attributes_type":
             return f"{name or 'the file'}: expected a mapping, got {_shown(found['input'])}"
@@ -66,6 +66,8 @@ def _unknown_key(path: Path, model: type[BaseModel]) -> str:
     if key in HINTS:
         return f"unknown key {key!r}: it {HINTS[key]}"
     allowed = list(_keys_at(model, parents))
+    if key in allowed:
+        return f"unknown key {key!r} beside the others; keep one"
     if near := get_close_matches(key, allowed, n=1):
         return f"unknown key {key!r}; did you mean {near[0]!r}?"
     if near := get_close_matches(key, HINTS, n=1):

@@ -60,7 +60,7 @@ def _written_number(value: Plain) -> float:
         number = int(value) if re.fullmatch(r"[-+]?\d{1,300}", value) else float(value)
         if math.isfinite(number):
             return number
-    if value.kind in {"infinite number", "not-a-number", "number"}:
+    if value.kind in {"number that is infinite", "not-a-number", "number"}:
         raise wrong(f"expected a finite number, got {value}")
     if value.kind == "text":
         raise wrong(f"expected a number, got the text {str(value)!r}")

@@ -1,20 +1,27 @@
 """The parts of an HTTP request in a manifest, checked before the first record is read."""
 
 import re
-from urllib.parse import urlsplit
+from collections.abc import Iterable
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
 
 from injector.manifest.fields import wrong
 from injector.manifest.template import Piece, text_pieces, url_pieces
 
 MAX_URL = 2083
 MAX_HEADERS = 80 * 1024
+TOO_LARGE_HEADERS = f"the headers have {MAX_HEADERS} bytes or more; Cloud Tasks takes fewer"
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NOT_IN_URL = re.compile(r"[^\x21-\x7e]|[\\<>\"^`|]")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 _SET_BY_SERVICE = re.compile(
     r"(?i)host|content-length|user-agent|x-(cloudtasks|google|appengine)-.*"
 )
-_ORIGIN = re.compile(r"https?://[^/?#{}\s]+")
+_ORIGIN = re.compile(r"https?://[^/?#{}\s]*")
+_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
+_BYTES_A_HEADER = 16  # two tags, three lengths
 
 
 def url_template(text: str) -> str:
@@ -26,9 +33,9 @@ def url_template(text: str) -> str:
     first = pieces[0]
     if first.operator != "+" and not re.match("https?://.", text if first.text else ""):
         raise wrong(f"URL {text!r} must begin with https:// or http://")
-    if bad := re.search(r"[\s\x00-\x1f\x7f\\<>\"^`|]", "".join(_literals(pieces))):
-        raise wrong(f"URL {text!r} holds {bad[0]!r}; percent-encode it")
     _check_origin(text)
+    if bad := _NOT_IN_URL.search("".join(_literals(pieces))):
+        raise wrong(f"URL {text!r} holds {bad[0]!r}; percent-encode it")
     return text
 
 
@@ -37,8 +44,13 @@ def webhook_url(text: str) -> str:
     try:
         parts = urlsplit(text)
         local = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+        usable = _has_usable_host(parts)
     except ValueError as error:
         raise wrong(f"webhook {text!r} is not a URL: {error}") from error
+    if bad := _NOT_IN_URL.search(parts.path + parts.query):
+        raise wrong(f"webhook {text!r} holds {bad[0]!r}; percent-encode it")
+    if parts.hostname and not usable:
+        raise wrong(f"webhook {text!r} has no usable host and port")
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
         raise wrong(f"webhook {text!r} must begin with https://, or be on this machine")
     return text
@@ -48,7 +60,8 @@ def origin_of(template: str) -> str:
     """Return scheme, host and port of a URL template; empty when a record decides them."""
     found = _ORIGIN.match(template)
     rest = template[found.end() :] if found else ""
-    return found[0] if found and (not rest or rest[0] in "/?#" or rest.startswith("{/")) else ""
+    ends = not rest or rest[0] in "/?#" or rest.startswith(("{/", "{?", "{#"))
+    return found[0] if found and ends else ""
 
 
 def header_name(name: str) -> str:
@@ -66,6 +79,17 @@ def header_value(text: str) -> str:
     if problem := header_problem(literals):
         raise wrong(problem)
     return text
+
+
+def fixed_header_problem(headers: Iterable[tuple[str, str]]) -> str:
+    """Say why the headers are too large, whatever the records add to them; empty if they fit."""
+    fixed = [(name, "".join(_literals(text_pieces(text)))) for name, text in headers]
+    return TOO_LARGE_HEADERS if header_size(fixed) >= MAX_HEADERS else ""
+
+
+def header_size(headers: Iterable[tuple[str, str]]) -> int:
+    """Return how many bytes the headers take in a task, or a few more."""
+    return sum(len(name) + len(value) + _BYTES_A_HEADER for name, value in headers)
 
 
 def header_problem(text: str) -> str:
@@ -92,9 +116,17 @@ def _literals(pieces: tuple[Piece, ...]) -> list[str]:
 def _check_origin(text: str) -> None:
     """Refuse a host or a port that cannot be; one that records decide is judged later."""
     try:
-        parts = urlsplit(origin_of(text) or "https://host")
-        usable = bool(parts.hostname) and parts.port != 0
+        usable = _has_usable_host(urlsplit(origin_of(text) or "https://host"))
     except ValueError as error:
         raise wrong(f"URL {text!r} has no usable host and port: {error}") from error
     if not usable:
         raise wrong(f"URL {text!r} has no usable host and port")
+
+
+def _has_usable_host(parts: SplitResult) -> bool:
+    """Tell whether a name or an address, and a port, are there; raise ValueError if malformed."""
+    host = parts.hostname or ""
+    if ":" in host:
+        ip_address(host)
+        return parts.port != 0
+    return bool(_HOST.fullmatch(host)) and parts.port != 0

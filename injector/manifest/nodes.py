@@ -18,6 +18,10 @@ KeyPath = tuple[str | int, ...]
 _MAX_NODES = 50_000
 _MAX_DEPTH = 50
 _STANDARD = "tag:yaml.org,2002:"
+_TAGS = {
+    f"{_STANDARD}{kind}"
+    for kind in ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp", "value")
+}
 
 _KINDS = (
     ("null", re.compile(r"~|null|Null|NULL|")),
@@ -29,7 +33,7 @@ _KINDS = (
     ("hexadecimal, octal or binary number", re.compile(r"[-+]?0(x[0-9a-fA-F_]+|o[0-7_]+|b[01_]+)")),
     ("number with underscores", re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")),
     ("number to base 60", re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")),
-    ("infinite number", re.compile(r"[-+]?\.(inf|Inf|INF)")),
+    ("number that is infinite", re.compile(r"[-+]?\.(inf|Inf|INF)")),
     ("not-a-number", re.compile(r"\.(nan|NaN|NAN)")),
     ("date", re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?")),
 )
@@ -58,6 +62,7 @@ class Reading:
         if self.nodes > _MAX_NODES or len(path) > _MAX_DEPTH:
             self._note(node, "the file is too large or too deep once its aliases are followed")
             return None
+        self._check_tag(node)
         if isinstance(node, MappingNode):
             return {key: self.value(item, (*path, key)) for key, item in self._pairs(node, path)}
         if isinstance(node, SequenceNode):
@@ -111,8 +116,6 @@ class Reading:
         return str(node.value)
 
     def _scalar(self, node: Node) -> object:
-        if node.tag and not str(node.tag).startswith(_STANDARD):
-            self._note(node, f"tag {node.tag} is not known here; leave it out")
         if not isinstance(node, ScalarNode) or node.style:
             return str(node.value)
         kind = kind_of(node.value)
@@ -121,6 +124,14 @@ class Reading:
         plain = Plain(node.value)
         plain.kind = kind
         return plain
+
+    def _check_tag(self, node: Node) -> None:
+        """Refuse a tag that would make another type of the value than it is read as here."""
+        tag = str(node.tag or "")
+        is_quoted = isinstance(node, ScalarNode) and node.style
+        if tag and (tag not in _TAGS or (is_quoted and tag != f"{_STANDARD}str")):
+            shown = tag.replace(_STANDARD, "!!")
+            self._note(node, f"tag {shown} is not known here; leave it out")
 
     def _note(self, node: Node, message: str) -> None:
         self.problems.append(Problem(place_of(node), message))

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from injector.delivery.ports import Create, TaskTemplate, Token
 from injector.errors import Rejected
 from injector.manifest.body import body_fields, compile_body
-from injector.manifest.http import MAX_HEADERS, header_problem, origin_of, url_problem
+from injector.manifest.http import (
+    MAX_HEADERS,
+    TOO_LARGE_HEADERS,
+    header_problem,
+    header_size,
+    origin_of,
+    url_problem,
+)
 from injector.manifest.identity import Identity, identity_of
 from injector.manifest.record import Record
 from injector.manifest.row import Row, row_reader
@@ -26,7 +33,6 @@ from injector.wire import MAX_TASK_SIZE, task_size
 Headers = tuple[tuple[str, str], ...]
 
 _BYTES_A_CHARACTER = 4
-_BYTES_A_HEADER = 16  # two tags, three lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +115,12 @@ class Renderer:
         for name, value in headers:
             if problem := header_problem(value):
                 raise Rejected(f"header {name}: {problem}")
-        if _header_size((*self.template.headers, *headers)) >= MAX_HEADERS:
-            raise Rejected(f"the headers have {MAX_HEADERS} bytes or more; Cloud Tasks takes fewer")
+        if header_size((*self.template.headers, *headers)) >= MAX_HEADERS:
+            raise Rejected(TOO_LARGE_HEADERS)
         return headers
 
     def _may_be_too_large(self, url: str, headers: Headers, body: bytes) -> bool:
-        added = (
-            len(body) + _BYTES_A_CHARACTER * len(url) + (_header_size(headers) if headers else 0)
-        )
+        added = len(body) + _BYTES_A_CHARACTER * len(url) + (header_size(headers) if headers else 0)
         return added > self.room
 
     def _check_size(self, create: Create) -> None:
@@ -224,7 +228,3 @@ def _fixed_size(template: TaskTemplate, queues: tuple[str, ...]) -> int:
     longest = max(queues, key=len, default="")
     empty = Create(longest, "x" * MAX_TASK_ID, "", b"", (), None, template)
     return task_size(empty) + 64
-
-
-def _header_size(headers: Headers) -> int:
-    return sum(len(name) + len(value) + _BYTES_A_HEADER for name, value in headers)

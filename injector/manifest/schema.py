@@ -31,6 +31,7 @@ from injector.manifest.fields import (
     wrong,
 )
 from injector.manifest.http import (
+    fixed_header_problem,
     header_name,
     header_value,
     origin_of,
@@ -90,17 +91,25 @@ class At(Strict):
     at: Instant
 
 
+Account = Annotated[
+    Text,
+    matching(
+        r"[^@\s]+@[^@\s]+", "write its e-mail address, such as NAME@PROJECT.iam.gserviceaccount.com"
+    ),
+]
+
+
 class Oidc(Strict):
     """An OIDC token, for one's own services; the audience is the URL's origin by default."""
 
-    service_account: Text
+    service_account: Account
     audience: Text | None = None
 
 
 class OAuth(Strict):
     """An OAuth token, for Google's APIs."""
 
-    service_account: Text
+    service_account: Account
     scope: Text = CLOUD_PLATFORM
 
 
@@ -110,7 +119,7 @@ Body = Annotated[
     | Annotated[list[JsonValue], BeforeValidator(plain_json), Tag("<list>")],
     Discriminator(_shape),
 ]
-Header = Annotated[Text, AfterValidator(header_name)]
+Header = Annotated[AnyText, AfterValidator(header_name)]
 HeaderValue = Annotated[AnyText, AfterValidator(header_value)]
 
 
@@ -145,6 +154,8 @@ class Http(Strict):
             raise wrong(f"header {twice} is given twice; names do not differ by case")
         if (self.oidc or self.oauth) and "authorization" in names:
             raise wrong("header Authorization is replaced by the token; keep one of the two")
+        if problem := fixed_header_problem(self.headers.items()):
+            raise wrong(problem)
         if self.oidc and not (self.oidc.audience or origin_of(self.url)):
             raise wrong("oidc needs an audience, since each record decides the host")
         return self
@@ -213,7 +224,7 @@ class Manifest(Strict):
     task: Task
     """What each record becomes."""
     stop_when_rejected: Annotated[
-        str,
+        Text,
         BeforeValidator(_limit),
         matching(SHARE_OR_COUNT, "write a share such as 1%, or a count"),
         WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\d+(\.\d+)?%$"}),

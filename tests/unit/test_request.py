@@ -311,8 +311,8 @@ def test_job_that_starts_at_a_time_is_spread_from_there_on_the_groups_curve():
 
 
 def test_oidc_audience_is_the_origin_of_the_url_by_default():
-    fill = renderer(", oidc: {service_account: s}", url="https://svc.example:8443/run?x=1#f")
-    assert fill.template.token == Token("oidc", "s", "https://svc.example:8443")
+    fill = renderer(", oidc: {service_account: s@p.a}", url="https://svc.example:8443/run?x=1#f")
+    assert fill.template.token == Token("oidc", "s@p.a", "https://svc.example:8443")
 
 
 def test_renderer_names_the_fields_that_records_need():
