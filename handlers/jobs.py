@@ -28,9 +28,10 @@ from handlers.views import answer, viewer
 from injector.errors import Misused, NotFound
 from injector.ledger.ports import Job, JobState, NewJob
 from injector.manifest import Manifest, parse_manifest
-from injector.staging import read_staged
+from injector.staging import is_below, read_staged
 
 MAX_BODY = 1024 * 1024
+_SHOWN = 200
 
 jobs = Blueprint("jobs", __name__)
 
@@ -109,7 +110,16 @@ def _check_group(name: str) -> None:
 
 
 def _check_store(claimed: StagedAs) -> None:
-    """Refuse a staging that this service cannot read, or that is not what the caller says."""
+    """Refuse a staging that this service cannot read, or that is not what the caller says.
+
+    Only its own store is looked into: a caller could else have it read any file or address.
+    """
+    own = parts().settings.store_url
+    if not is_below(claimed.store, own):
+        raise Misused(
+            f"{claimed.store[:_SHOWN]} is not below this service's store {own}; stage the records "
+            f"there: set --store or INJECTOR_STORE_URL to {own}"
+        )
     try:
         found = read_staged(claimed.store)
     except NotFound as error:

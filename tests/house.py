@@ -41,6 +41,10 @@ class House:
     creator: ScriptedCreator = field(default_factory=lambda: ScriptedCreator(queues_of(GROUP)))
     closed: int = 0
 
+    def __post_init__(self) -> None:
+        own = {"store_url": str(self.folder / "chunks")}
+        self.settings = self.settings.model_copy(update=own)
+
     @cached_property
     def app(self):
         def close():

@@ -66,6 +66,7 @@ def spawn(folder, log, emulator, *arguments: str, **environ: str):
         "INJECTOR_GROUPS": GROUPS,
         "INJECTOR_AUTH": "off",
         "INJECTOR_LEDGER_URL": f"sqlite:///{folder}/ledger.db",
+        "INJECTOR_STORE_URL": f"{folder}/chunks",
         "INJECTOR_WORKERS": "1",
         "CLOUDTASKS_EMULATOR_HOST": emulator,
     }

@@ -1,6 +1,7 @@
 """From a source of records to chunks that can be read one by one."""
 
 from injector.staging.again import Pick, stage_again
+from injector.staging.below import is_below
 from injector.staging.chunk import Bad, Chunk
 from injector.staging.meter import Progress
 from injector.staging.reader import ChunkReader, read_staged
@@ -17,6 +18,7 @@ __all__ = [
     "Progress",
     "Source",
     "Staged",
+    "is_below",
     "read_staged",
     "source_of",
     "stage",

@@ -1,4 +1,5 @@
 import json
+from shutil import copytree
 
 import pytest
 
@@ -66,12 +67,25 @@ WRONG = {
         "there is no group 'nowhere' here; there are welcome",
     ),
     "a store that is not there": (
-        lambda house: staged_with(house, store=str(house.folder / "gone")),
+        lambda house: staged_with(house, store=str(house.folder / "chunks" / "gone")),
         "cannot read the chunks",
+    ),
+    "a store elsewhere on disk": (
+        lambda house: staged_with(house, store=copied(house)),
+        "not below this service's store",
+    ),
+    "a store on the web": (
+        lambda house: staged_with(house, store="http://169.254.169.254/computeMetadata/v1"),
+        "set --store or INJECTOR_STORE_URL to",
     ),
     "another count": (lambda house: staged_with(house, records=249), "has records 250, not 249"),
     "another digest": (lambda house: staged_with(house, digest="0" * 64), "has digest"),
 }
+
+
+def copied(house):
+    """Copy the whole staging out of the store, where it would be as good."""
+    return str(copytree(house.stage()["staged"]["store"], house.folder / "elsewhere"))
 
 
 def staged_with(house, **changes: object):
