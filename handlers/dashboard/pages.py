@@ -38,6 +38,10 @@ class PageQuery(Asked):
     part: Literal["", "live"] = ""
 
 
+class IndexQuery(JobsQuery, PageQuery):
+    """Which jobs."""
+
+
 class FindQuery(PageQuery):
     """Which rejects."""
 
@@ -67,16 +71,18 @@ def register(app: Flask, *, threads: int) -> None:
 @dashboard.get("/")
 def index() -> Response:
     """Show the jobs and the groups."""
-    asked = query(JobsQuery)
+    asked = query(IndexQuery)
     return _page(
-        "jobs.html", lambda: sights.overview(parts(), state=asked.state, after=asked.after)
+        "jobs.html",
+        lambda: sights.overview(parts(), state=asked.state, after=asked.after),
+        asked,
     )
 
 
 @dashboard.get("/dashboard/jobs/<job_id>")
 def job(job_id: str) -> Response:
     """Show a job."""
-    return _page("job.html", lambda: sights.of_job(parts(), job_id))
+    return _page("job.html", lambda: sights.of_job(parts(), job_id), query(PageQuery))
 
 
 @dashboard.get("/dashboard/jobs/<job_id>/rejects")
@@ -86,19 +92,22 @@ def rejects(job_id: str) -> Response:
     return _page(
         "rejects.html",
         lambda: sights.of_rejects(parts(), job_id, text=asked.contains, after=asked.after),
+        asked,
     )
 
 
 @dashboard.get("/dashboard/groups/<name>")
 def group(name: str) -> Response:
     """Show a group."""
-    return _page("group.html", lambda: sights.of_group(parts(), name))
+    return _page("group.html", lambda: sights.of_group(parts(), name), query(PageQuery))
 
 
 @dashboard.get("/dashboard/groups/<name>/queues")
 def queues(name: str) -> Response:
     """Show a group's queues, as the service saw them within half a minute."""
-    return _page("queues.html", lambda: sights.of_queues(parts(), name), by="queue_glances")
+    return _page(
+        "queues.html", lambda: sights.of_queues(parts(), name), query(PageQuery), by="queue_glances"
+    )
 
 
 @dashboard.get("/dashboard/groups/<name>/minutes")
@@ -138,8 +147,14 @@ def _later(error: Retryable) -> Response:
     return Response(page, 503, headers={"Retry-After": wait_s})
 
 
-def _page(template: str, gather: Callable[[], sights.Sight], *, by: Source = "glances") -> Response:
-    layout = "live.html" if query(PageQuery).part == "live" else "page.html"
+def _page(
+    template: str,
+    gather: Callable[[], sights.Sight],
+    asked: PageQuery,
+    *,
+    by: Source = "glances",
+) -> Response:
+    layout = "live.html" if asked.part == "live" else "page.html"
     return _answer(
         lambda: render_template(template, layout=layout, **gather()),
         "text/html; charset=utf-8",
