@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser check fmt lock lint-deploy image-test app-engine bench clean
+.PHONY: help demo chaos test test-browser check fmt lock lint-deploy image-test app-engine bench clean
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
@@ -23,6 +23,9 @@ test: $(INSTALLED) ## Run the tests
 test-browser: $(INSTALLED) ## Run the tests of the dashboard in Debian's Chromium
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/browser.txt
 	$(BIN)/python -m pytest tests/browser -p no:xdist $(ARGS)
+
+chaos: $(INSTALLED) ## Kill processes at random, ROUNDS times over
+	$(BIN)/python -m tests.chaos.rounds --rounds $(or $(ROUNDS),20)
 
 check: $(INSTALLED) ## Check style, types, imports and dependencies
 	$(BIN)/ruff check .
