@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
+import control
 import dashboard
 import delivery
 import demo
@@ -35,6 +36,7 @@ BENCHMARKS: Mapping[str, ModuleType] = {
         overload,
         pacing,
         dashboard,
+        control,
         demo,
     )
 }

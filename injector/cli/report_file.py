@@ -17,7 +17,8 @@ FORMATS = ("jsonl", "csv", "parquet")
 
 _DECODE = msgspec.json.Decoder(Row).decode_lines
 _COLUMNS = tuple(field.name for field in msgspec.structs.fields(Row))
-_Sink = Callable[[list[Row], bytes], None]
+_Sink = Callable[[bytes], int]
+"""Writes a block of JSON lines, and says how many rows it had."""
 
 
 def write_report(out: str, kind: str, blocks: Iterable[bytes]) -> int:
@@ -29,9 +30,7 @@ def write_report(out: str, kind: str, blocks: Iterable[bytes]) -> int:
     rows = 0
     with _opened(out) as stream, _sink(kind, stream) as write:
         for block in blocks:
-            read = _DECODE(block)
-            write(read, block)
-            rows += len(read)
+            rows += write(block)
     return rows
 
 
@@ -52,19 +51,21 @@ def _sink(kind: str, stream: BinaryIO) -> Iterator[_Sink]:
             yield write
     elif kind == "csv":
         stream.write((",".join(_COLUMNS) + "\n").encode())
-        yield lambda rows, _: _write_csv(rows, stream)
+        yield lambda block: _write_csv(_DECODE(block), stream)
     else:
-        yield lambda _, block: _write(block, stream)
+        yield lambda block: _write_lines(block, stream)
 
 
-def _write(block: bytes, stream: BinaryIO) -> None:
+def _write_lines(block: bytes, stream: BinaryIO) -> int:
     stream.write(block)
+    return block.count(b"\n")
 
 
-def _write_csv(rows: list[Row], stream: BinaryIO) -> None:
+def _write_csv(rows: list[Row], stream: BinaryIO) -> int:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(msgspec.structs.astuple, rows))
     stream.write(text.getvalue().encode())
+    return len(rows)
 
 
 @contextmanager
@@ -80,12 +81,12 @@ def _parquet(stream: BinaryIO) -> Iterator[_Sink]:
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in _COLUMNS])
     with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
 
-        def write(rows: list[Row], _block: bytes) -> None:
+        def write(block: bytes) -> int:
+            rows = _DECODE(block)
             columns = zip(*map(msgspec.structs.astuple, rows), strict=True)
-            arrays = [
-                pa.array(each, field.type) for each, field in zip(columns, schema, strict=True)
-            ]
+            arrays = [pa.array(each, kind.type) for each, kind in zip(columns, schema, strict=True)]
             if rows:
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            return len(rows)
 
         yield write
