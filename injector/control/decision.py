@@ -42,10 +42,10 @@ class Decision:
     amiss, whatever the kind.
 
     The feed follows `curve`, which began at `origin` in Unix seconds. It holds the step that is
-    due next, since tasks are fed minutes ahead of it; if that step is not taken after all, the
-    queue's own rate holds them back. `due_in_s` is the least time
-    until a step up; a tick that can wait that long may decide again then, so that ticks which
-    come a second early do not cost a minute each.
+    due next, since tasks are fed minutes ahead of it; as long as that step is not taken, the
+    queue's own rate holds them back. `due_in_s` is the least time until a step up; a tick that
+    can wait that long may decide again then, so that ticks which come a second early do not cost
+    a minute each.
     """
 
     kind: Kind
@@ -145,14 +145,15 @@ def _decision(case: Case, verdict: Verdict) -> Decision:
     rate = case.state.rate if verdict.rate is None else verdict.rate
     concurrency = _concurrency(case, rate)
     state = _changed(case, verdict, rate, concurrency)
+    apply = _must_apply(case, verdict, rate, concurrency)
     return Decision(
         verdict.kind,
         rate,
         concurrency,
         verdict.reason,
         state,
-        _must_apply(case, verdict, rate, concurrency),
-        _curve(case, verdict, state),
+        apply,
+        _curve(case, state, apply=apply),
         case.now - min(state.elapsed_s, case.ramp.interval_s),
         max(0.0, case.ramp.interval_s - state.elapsed_s),
         verdict.healthy,
@@ -203,7 +204,14 @@ def _must_apply(case: Case, verdict: Verdict, rate: float, concurrency: int) -> 
     return verdict.kind in (Kind.START, Kind.CUT, Kind.EASE) or not raised_by_hand
 
 
-def _curve(case: Case, verdict: Verdict, state: RampState) -> Ramp:
-    """Follow the ramp from here, or stay at its rate while something holds it back."""
+def _curve(case: Case, state: RampState, *, apply: bool) -> Ramp:
+    """Follow the ramp from here: what it may allow next is fed even while it is held back.
+
+    Else a step after a hold would show only once all that was fed before is dispatched, and the
+    next step would come before this one was used for its time. The queues hold back what is not
+    allowed yet; where someone has set them higher, no more than the rate is fed.
+    """
     curve = case.ramp.starting_at(state.rate or case.ramp.start_rate)
-    return curve if verdict.climbing else replace(curve, growth=1.0)
+    found = case.seen.found_rate
+    held_back = apply or found is None or found <= state.rate or same(found, state.rate)
+    return curve if held_back else replace(curve, growth=1.0)

@@ -75,13 +75,12 @@ class Case:
 class Verdict:
     """What a rule says. `rate` is the new rate; None leaves it as it is.
 
-    `climbing` says that the next step will come by itself, `healthy` that nothing is amiss.
+    `healthy` says that nothing is amiss.
     """
 
     kind: Kind
     reason: str
     rate: float | None = None
-    climbing: bool = False
     healthy: bool = False
 
 
@@ -117,7 +116,7 @@ def _cold(case: Case) -> Verdict | None:
 
 
 def _start(reason: str, rate: float) -> Verdict:
-    return Verdict(Kind.START, reason, rate, climbing=True, healthy=True)
+    return Verdict(Kind.START, reason, rate, healthy=True)
 
 
 def _over_the_cap(case: Case) -> Verdict | None:
@@ -132,7 +131,7 @@ def _found_lower(case: Case) -> Verdict | None:
     if found is None or same(found, rate) or found > rate:
         return None
     reason = f"someone set the injector queues to {found:g}/s instead of {rate:g}/s; climbs on"
-    return Verdict(Kind.HOLD, reason, found, climbing=True)
+    return Verdict(Kind.HOLD, reason, found)
 
 
 def _overloaded(case: Case) -> Verdict | None:
@@ -144,7 +143,7 @@ def _overloaded(case: Case) -> Verdict | None:
     rate = max(lowest, case.state.rate * case.limits.cut_to)
     if rate == case.state.rate:
         return Verdict(Kind.HOLD, f"{reason}; {rate:g}/s is the least")
-    return Verdict(Kind.CUT, reason, rate, climbing=True)
+    return Verdict(Kind.CUT, reason, rate)
 
 
 def _overload(case: Case) -> str:
@@ -197,7 +196,7 @@ def _early(case: Case) -> Verdict | None:
     if left_s < 0.001:  # Unix seconds as floats do not add up to the last digit
         return None
     reason = f"healthy; the next step is due in {math.ceil(left_s)} s"
-    return Verdict(Kind.HOLD, reason, climbing=True, healthy=True)
+    return Verdict(Kind.HOLD, reason, healthy=True)
 
 
 def _unused(case: Case) -> Verdict | None:
@@ -213,7 +212,7 @@ def _unused(case: Case) -> Verdict | None:
     reason = f"only {state.reached:.3g}/s of {state.rate:g}/s were used"
     follow = max(ramp.next_rate(state.reached), min(ramp.initial_rate, state.rate))
     if follow < state.rate:
-        return Verdict(Kind.EASE, reason, follow, climbing=True, healthy=True)
+        return Verdict(Kind.EASE, reason, follow, healthy=True)
     return Verdict(Kind.HOLD, reason, healthy=True)
 
 
@@ -230,7 +229,7 @@ def _step(case: Case) -> Verdict:
     rate, reason = ramp.next_rate(min(state.rate, state.reached)), "healthy and used"
     if state.rate < state.good_rate < rate:
         rate, reason = state.good_rate, f"{reason}; back to the last good rate"
-    return Verdict(Kind.RAISE, reason, rate, climbing=True, healthy=True)
+    return Verdict(Kind.RAISE, reason, rate, healthy=True)
 
 
 _RULES: tuple[Callable[[Case], Verdict | None], ...] = (

@@ -487,9 +487,23 @@ def test_feed_is_told_the_step_that_is_due_next():
     assert decision.curve.rate_at(T0 + 301 - decision.origin) == 75
 
 
-def test_feed_stays_at_the_rate_while_something_holds_it():
+def test_feed_has_the_next_step_ready_while_something_holds_it():
     decision = at_due(due(50.0), seen(50.0, backlog_s=200.0))
+    assert (decision.kind, decision.rate) == ("hold", 50.0)
+    assert decision.curve.rate_at(T0 + STEP - decision.origin) == 75
+    assert decision.curve.rate_at(T0 + STEP + 180 - decision.origin) == 75
+
+
+def test_feed_stays_at_the_rate_of_queues_that_someone_set_higher():
+    decision = at_due(due(50.0), seen(50.0, backlog_s=200.0, found_rate=500.0))
+    assert not decision.apply
     assert decision.curve.rate_at(1e6) == 50
+
+
+def test_feed_climbs_from_the_first_rate_of_queues_that_were_set_higher_before():
+    decision = decide(RampState(), Observation(found_rate=500.0), T0, ramp=RAMP)
+    assert decision.apply
+    assert decision.curve.rate_at(T0 + 301 - decision.origin) == 1.5 * RAMP.initial_rate
 
 
 # Dispatches
