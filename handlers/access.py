@@ -8,7 +8,7 @@ from handlers.auth import Call, Caller, Gate, Role
 from handlers.metrics import metrics
 from injector.errors import Refused
 
-OPEN = frozenset({"health.healthz", "health.readyz"})
+OPEN = frozenset({"health.health", "health.healthz", "health.ready", "health.readyz"})
 ROLES: Mapping[str, Role] = {"inject.deliver": Role.QUEUES, "control.tick": Role.SCHEDULER}
 
 

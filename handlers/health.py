@@ -1,4 +1,7 @@
-"""Whether this process lives, whether it can serve, and what it has counted."""
+"""Whether this process lives, whether it can serve, and what it has counted.
+
+The first two have a second path, since Cloud Run keeps some that end in z for itself.
+"""
 
 from flask import Blueprint, Response, jsonify
 
@@ -10,12 +13,14 @@ from injector.errors import InjectorError
 health = Blueprint("health", __name__)
 
 
+@health.get("/health", endpoint="health")
 @health.get("/healthz")
 def healthz() -> Response:
     """Say that the process answers; asks nothing of anyone else."""
     return jsonify(status="ok")
 
 
+@health.get("/ready", endpoint="ready")
 @health.get("/readyz")
 def readyz() -> Response:
     """Say whether the ledger answers and the process is not ending."""

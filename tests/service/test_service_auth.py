@@ -143,12 +143,14 @@ def test_every_route_but_health_is_among_those_tried(house):
     rules = house.app.url_map
     tried = {rules.bind("").match(path, method)[0] for method, path, _ in ROUTES}
     assert {rule.endpoint for rule in rules.iter_rules()} - tried == {
+        "health.health",
         "health.healthz",
+        "health.ready",
         "health.readyz",
     }
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("path", ["/health", "/healthz", "/ready", "/readyz"])
 def test_health_needs_no_caller(house, path):
     assert house.app.test_client().get(path).status_code == 200
 

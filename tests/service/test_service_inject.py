@@ -177,8 +177,9 @@ def test_a_process_that_is_ending_takes_no_more_chunks(ready):
     ready.app.extensions["drain"].begin()
     assert ready.inject(TASK).status_code == 503
     assert ready.tick().status_code == 503
-    assert ready.app.test_client().get("/readyz").status_code == 503
-    assert ready.app.test_client().get("/healthz").status_code == 200
+    paths = ("/ready", "/readyz", "/health", "/healthz")
+    statuses = [ready.app.test_client().get(path).status_code for path in paths]
+    assert statuses == [503, 503, 200, 200]
     assert ready.creator.asked == []
 
 
