@@ -169,6 +169,11 @@ class Settings(BaseSettings):
     token: str = Field(
         "", repr=False, description="what gcloud auth print-identity-token prints, to call with"
     )
+    impersonate: str = Field(
+        "",
+        pattern=r"^([^@\s]+@[^@\s]+)?$",
+        description="a service account's e-mail address, to call the service as",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="DEBUG, INFO, WARNING or ERROR"
     )

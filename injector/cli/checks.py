@@ -27,7 +27,8 @@ from injector.staging.folder import Folder
 SKEW_S = 5.0
 ROLES = (
     "grant its account roles/cloudtasks.queueAdmin on the injector queues, and "
-    "roles/cloudtasks.enqueuer and roles/cloudtasks.viewer on the group's"
+    "roles/cloudtasks.enqueuer, roles/cloudtasks.taskDeleter and roles/cloudtasks.viewer on the "
+    "group's"
 )
 
 
@@ -74,6 +75,15 @@ class Checks:
         return None
 
     @cached_property
+    def _without_token(self) -> str:
+        """Return why there is no token to call the service with; empty where one is at hand."""
+        try:
+            self.service.identity()
+        except Misused as error:
+            return str(error)
+        return ""
+
+    @cached_property
     def _groups(self) -> Sequence[Json]:
         """Return the groups as the service knows them; none where it does not say."""
         with suppress(InjectorError):
@@ -102,7 +112,9 @@ class Checks:
 
     def _service(self) -> Iterator[Finding]:
         name, url = "service", self.service.url
-        if self._health is None:
+        if self._without_token:
+            yield Finding(name, "doubt", f"{url} is not asked without a token", "see caller")
+        elif self._health is None:
             mend = "start it (injector up, injector serve), or name another: INJECTOR_SERVICE_URL"
             yield Finding(name, "fault", f"{url} cannot be reached", mend)
         elif not self._health.ok:
@@ -112,21 +124,28 @@ class Checks:
             yield ok(name, f"{url} is ready, and its ledger answers")
 
     def _caller(self) -> Iterator[Finding]:
+        if self._without_token:
+            yield Finding("caller", "fault", self._without_token, self._token_remedy)
+            return
         if self._health is None:
             return
         try:
             next(self.service.jobs(), None)
         except Refused as error:
-            mend = (
-                "export INJECTOR_TOKEN=$(gcloud auth print-identity-token "
-                f"--audiences={self.service.url}), and name your address in the service's "
-                "INJECTOR_PEOPLE"
-            )
-            yield Finding("caller", "fault", str(error), mend)
+            yield Finding("caller", "fault", str(error), self._token_remedy)
         except InjectorError as error:
             yield Finding("caller", "fault", str(error), "look at the service's log")
         else:
             yield ok("caller", "the service lets you in")
+
+    @property
+    def _token_remedy(self) -> str:
+        return (
+            "set INJECTOR_IMPERSONATE=ACCOUNT, or export INJECTOR_TOKEN=$(gcloud auth "
+            "print-identity-token --impersonate-service-account=ACCOUNT --include-email "
+            f"--audiences={self.service.url}); ACCOUNT is a service account that is named in the "
+            "service's INJECTOR_PEOPLE, for which you have roles/iam.serviceAccountTokenCreator"
+        )
 
     def _clock(self) -> Iterator[Finding]:
         date = self._health.headers.get("Date") if self._health is not None else None

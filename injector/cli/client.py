@@ -16,11 +16,12 @@ Json = dict[str, object]
 ATTEMPTS = 5
 TIMEOUT_S = 30.0
 PAGE = 200
+_WAY_IN = "set INJECTOR_TOKEN, or INJECTOR_IMPERSONATE to a service account that it lets in"
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The service at a base URL; a token, if given, shows who asks.
+    """The service at a base URL; `identity` returns the token that shows who asks, or nothing.
 
     Tries `attempts` times in all what was not taken, with growing, jittered waits that
     `announce` is told of. All calls may be repeated: a job is registered once however often it
@@ -28,7 +29,7 @@ class Service:
     """
 
     url: str
-    token: str = ""
+    identity: Callable[[], str] = lambda: ""
     clock: Clock = field(default_factory=SystemClock)
     announce: Callable[[str], None] = lambda _: None
     attempts: int = ATTEMPTS
@@ -103,7 +104,12 @@ class Service:
     def health(self) -> requests.Response:
         """Return whether the service answers and its ledger too, whatever it says."""
         try:
-            return requests.get(f"{self.url}/readyz", timeout=TIMEOUT_S, allow_redirects=False)
+            return requests.get(
+                f"{self.url}/ready",
+                headers=self._headers(),
+                timeout=TIMEOUT_S,
+                allow_redirects=False,
+            )
         except requests.RequestException as error:
             raise _away(self.url) from error
 
@@ -131,7 +137,7 @@ class Service:
         once: bool = False,
     ) -> requests.Response:
         """Ask, again if need be; what is marked `once` is done once however often it is sent."""
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        headers = self._headers()
         if once:
             headers["Idempotency-Key"] = uuid4().hex
         retrying = tenacity.Retrying(
@@ -143,6 +149,11 @@ class Service:
             reraise=True,
         )
         return retrying(self._send, method, path, json=json, params=params, headers=headers)
+
+    def _headers(self) -> dict[str, str]:
+        """Say who asks; raises Misused where the token that is needed cannot be had."""
+        token = self.identity()
+        return {"Authorization": f"Bearer {token}"} if token else {}
 
     def _announce(self, state: tenacity.RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
@@ -185,7 +196,7 @@ def _verdict(answer: requests.Response, url: str) -> InjectorError:
     """Turn an error's status into the product's own verdict."""
     status, detail = answer.status_code, _detail(answer)
     if status in {401, 403}:
-        return Refused(f"the service at {url} does not let you in: {detail}; set INJECTOR_TOKEN")
+        return Refused(f"the service at {url} does not let you in: {detail}; {_WAY_IN}")
     if status == 429 or status >= 500:
         return Retryable(f"the service at {url} answered {status}: {detail}")
     if status < 400:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import click
 
+from injector.cli.caller import identity_of
 from injector.cli.checks import Checks, Finding
 from injector.cli.client import Service
 from injector.cli.options import json_option, service_option
@@ -28,7 +29,7 @@ def command(url: str | None, *, as_json: bool) -> int:
     """
     settings = read_settings()
     base_url = (url or settings.base_url).rstrip("/")
-    checks = Checks(settings, Service(base_url, settings.token, attempts=1))
+    checks = Checks(settings, Service(base_url, identity_of(settings, base_url), attempts=1))
     found = []
     for finding in checks.run():
         found.append(finding)

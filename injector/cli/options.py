@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from injector.cli.caller import identity_of
 from injector.cli.client import Service
 from injector.errors import InjectorError
 from injector.settings import read_settings
@@ -65,7 +66,7 @@ def service_at(url: str | None) -> Service:
     """Return the service that was named, or else the environment's."""
     settings = read_settings()
     base_url = (url or settings.base_url).rstrip("/")
-    return Service(base_url, settings.token, announce=_announce)
+    return Service(base_url, identity_of(settings, base_url), announce=_announce)
 
 
 def _announce(message: str) -> None:
@@ -87,7 +88,8 @@ def _job_ids(
 def _known(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Complete a job's id from the newest jobs of the environment's service, if it answers."""
     settings = read_settings()
-    service = Service(settings.base_url.rstrip("/"), settings.token, attempts=1)
+    url = settings.base_url.rstrip("/")
+    service = Service(url, identity_of(settings, url), attempts=1)
     with suppress(InjectorError):
         found = islice(service.jobs(), COMPLETED)
         return [str(job["id"]) for job in found if str(job["id"]).startswith(typed)]

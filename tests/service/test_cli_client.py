@@ -36,7 +36,13 @@ def web():
 
 
 def service(waits=None, token="", announce=lambda _: None):
-    return Service(URL, token, waits or Waits(), announce)
+    return Service(URL, lambda: token, waits or Waits(), announce)
+
+
+def test_health_is_asked_with_the_token_too(web):
+    web.get(f"{URL}/ready", json={"status": "ready"})
+    service(token="t").health()
+    assert web.calls[0].request.headers["Authorization"] == "Bearer t"
 
 
 def test_new_job_is_told_from_one_that_is_known(web):

@@ -269,7 +269,7 @@ def well(web, monkeypatch):
     """A service, caller, clock, store and queues without fault, at an emulator."""
     monkeypatch.setenv("CLOUDTASKS_EMULATOR_HOST", "127.0.0.1:8123")
     web.assert_all_requests_are_fired = False
-    web.get(f"{URL}/readyz", json={"status": "ready"}, headers={"Date": formatdate(usegmt=True)})
+    web.get(f"{URL}/ready", json={"status": "ready"}, headers={"Date": formatdate(usegmt=True)})
     web.get(f"{URL}/jobs", json={"jobs": [], "next": None})
     web.get(f"{URL}/groups", json={"groups": [{"name": "welcome"}]})
     web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE, QUEUE]})
@@ -299,7 +299,7 @@ def test_doctor_leaves_no_probe_in_the_store(well, folder):
     ("path", "answer", "name", "said", "mend"),
     [
         (
-            "/readyz",
+            "/ready",
             {"status": 503, "json": {"detail": "no ledger"}},
             "service",
             "no ledger",
@@ -307,7 +307,7 @@ def test_doctor_leaves_no_probe_in_the_store(well, folder):
         ),
         ("/jobs", {"status": 403, "json": {"detail": "who?"}}, "caller", "who?", "INJECTOR_PEOPLE"),
         (
-            "/readyz",
+            "/ready",
             {"json": {}, "headers": {"Date": "Mon, 30 Nov 2020 00:00:00 GMT"}},
             "clock",
             "s apart",
@@ -318,7 +318,7 @@ def test_doctor_leaves_no_probe_in_the_store(well, folder):
             {"json": {"queues": [{**QUEUE, "problem": "GetQueue q: PERMISSION_DENIED"}]}},
             "group welcome",
             "PERMISSION_DENIED",
-            "roles/cloudtasks.queueAdmin",
+            "roles/cloudtasks.taskDeleter",
         ),
         (
             "/groups/welcome/queues",
@@ -336,6 +336,20 @@ def test_doctor_says_what_is_wrong_and_how_to_mend_it(well, capsys, path, answer
     assert said in found["said"]
     assert mend in found["mend"]
     assert run(["doctor"]) == 1
+
+
+def test_doctor_without_a_token_for_a_service_elsewhere_says_how_to_get_one(
+    monkeypatch, folder, capsys
+):
+    monkeypatch.setenv("CLOUDTASKS_EMULATOR_HOST", "127.0.0.1:8123")
+    monkeypatch.setenv("INJECTOR_SERVICE_URL", "https://injector.example")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(folder / "none.json"))
+    found = findings(capsys)
+    assert found["service"]["verdict"] == "doubt"
+    assert found["caller"]["verdict"] == "fault"
+    assert "none.json was not found" in found["caller"]["said"]
+    assert "--impersonate-service-account" in found["caller"]["mend"]
+    assert "INJECTOR_IMPERSONATE" in found["caller"]["mend"]
 
 
 def test_doctor_of_nothing_that_runs_says_how_to_begin(monkeypatch, capsys):
