@@ -24,8 +24,8 @@ test-browser: $(INSTALLED) ## Run the tests of the dashboard in Debian's Chromiu
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/browser.txt
 	$(BIN)/python -m pytest tests/browser -p no:xdist $(ARGS)
 
-chaos: $(INSTALLED) ## Kill processes at random, ROUNDS times over
-	$(BIN)/python -m tests.chaos.rounds --rounds $(or $(ROUNDS),20)
+chaos: $(INSTALLED) ## Kill processes at random, in ROUNDS rounds, and count what is lost or doubled
+	$(BIN)/python -m tests.chaos.rounds --rounds $(or $(ROUNDS),20) $(if $(SEED),--seed $(SEED))
 
 check: $(INSTALLED) ## Check style, types, imports and dependencies
 	$(BIN)/ruff check .
