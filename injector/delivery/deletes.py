@@ -21,6 +21,7 @@ POLL_S = 0.2
 
 _GONE = frozenset({"NOT_FOUND", "FAILED_PRECONDITION"})
 _NO_BATCHES = frozenset({"UNIMPLEMENTED", "PERMISSION_DENIED"})
+_REMEDY = " (grant roles/cloudtasks.taskDeleter on the queue)"
 _State = types.BatchDeleteTasksMetadata.State
 _RAN_TO_THE_END = (_State.SUCCEEDED, _State.PARTIALLY_SUCCEEDED)
 _Metadata = types.BatchDeleteTasksMetadata.pb()
@@ -124,4 +125,5 @@ def _all_ended(names: tuple[str, ...], error: CallFailed) -> Deleted:
     """Read a failed call: a queue or a task that is not there leaves nothing to delete."""
     if error.code in _GONE:
         return Deleted(gone=len(names))
-    return Deleted(left=names, reason=f"{error.code}: {error}")
+    remedy = _REMEDY if error.code == "PERMISSION_DENIED" else ""
+    return Deleted(left=names, reason=f"{error.code}: {error}{remedy}")

@@ -16,8 +16,9 @@ OVERLOAD_FAULTS = frozenset({"DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED
 _REMEDIES = {
     "NOT_FOUND": "create the queue, or correct its name or the task's service account",
     "FAILED_PRECONDITION": "the queue is gone or not ready; a deleted name is free after days",
-    "PERMISSION_DENIED": "grant roles/cloudtasks.enqueuer on the queue, and"
-    " roles/iam.serviceAccountUser on the task's service account",
+    "PERMISSION_DENIED": "grant roles/cloudtasks.enqueuer on the queue (to take tasks back,"
+    " roles/cloudtasks.taskDeleter), and roles/iam.serviceAccountUser on the task's service"
+    " account",
     "UNAUTHENTICATED": "give this process credentials that the service accepts",
     "UNIMPLEMENTED": "this endpoint does not offer the call",
 }

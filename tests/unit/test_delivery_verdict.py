@@ -39,3 +39,9 @@ def test_a_create_that_was_not_sent_says_nothing_about_its_queue() -> None:
     late = Result(Outcome.NOT_TAKEN, OUT_OF_TIME)
     assert not late.sent
     assert not late.queue_at_fault
+
+
+def test_a_permission_that_lacks_names_the_roles_to_create_and_to_take_back() -> None:
+    reason = judge("PERMISSION_DENIED", "no", "q").reason
+    assert "roles/cloudtasks.enqueuer" in reason
+    assert "roles/cloudtasks.taskDeleter" in reason
