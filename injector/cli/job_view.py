@@ -33,8 +33,7 @@ def describe(job: Mapping[str, object]) -> dict[str, str]:
         "existed": count(job["existed"]),
         "rejected": _rejected(job),
         "open": count(open_records(job)),
-        "rate now": pace(job),
-        "time left": span(job.get("eta_s")),
+        **({} if job["state"] in ENDED else _going(job)),
         "started": moment(job.get("started_at")),
         "finished": moment(job.get("finished_at")),
     }
@@ -42,6 +41,10 @@ def describe(job: Mapping[str, object]) -> dict[str, str]:
     if warning := unsafe_ramp(job):
         lines["warning"] = warning
     return lines
+
+
+def _going(job: Mapping[str, object]) -> dict[str, str]:
+    return {"rate now": pace(job), "time left": span(job.get("eta_s"))}
 
 
 def _rejected(job: Mapping[str, object]) -> str:

@@ -19,7 +19,6 @@ from injector.cli.output import (
     print_lines,
     print_pairs,
     print_table,
-    rate,
     span,
 )
 from injector.cli.report_file import FORMATS, write_report
@@ -134,7 +133,7 @@ def _show_ramp(history: object) -> None:
 
 def _turn(decision: Mapping[str, object]) -> tuple[str, ...]:
     at, action, reached = decision["at"], decision["action"], decision["rate"]
-    return moment(at), str(action), rate(reached), str(decision["reason"])
+    return moment(at), str(action), creates(reached), str(decision["reason"])
 
 
 def _sum(job: Mapping[str, object]) -> str:

@@ -1,8 +1,7 @@
 """`injector watch`."""
 
-import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import click
 from rich.console import Console
@@ -67,13 +66,14 @@ def _shower(
     """Return what shows a state: by bars on a terminal, else by a line now and then."""
     if not screen.is_terminal:
         return _line_shower(screen, now)
+    can_draw = "utf" in screen.encoding
     created = bars.add_task(f"{job} records", total=None, note="")
     speed = bars.add_task("rate of allowed", total=None, note="")
     rates: deque[float] = deque(maxlen=RATES)
 
     def show(found: Json) -> None:
         rates.append(_rate(found))
-        _show_bars(bars, created, speed, found, rates)
+        _show_bars(bars, created, speed, found, sparkline(rates) if can_draw else "")
 
     return show
 
@@ -83,13 +83,12 @@ def _show_bars(
     records: TaskID,
     speed: TaskID,
     job: Mapping[str, object],
-    rates: Sequence[float],
+    drawn: str,
 ) -> None:
     total, settled = number(job, "records"), settled_records(job)
     note = f"{count(settled)}/{count(total)}  {job['state']}  {span(job.get('eta_s'))} left"
     bars.update(records, total=total, completed=settled, note=f"{note} {unsafe_ramp(job)}")
     allowed = job.get("rate_allowed")
-    drawn = sparkline(rates) if "utf" in (sys.stdout.encoding or "").lower() else ""
     bars.update(
         speed,
         total=allowed if isinstance(allowed, int | float) and allowed else None,

@@ -26,6 +26,7 @@ from injector.pacing.signals import Signals
 
 LEASE = "tick"
 SIGNALS_KEPT_S = 24 * 3600.0
+ANSWERS_KEPT_S = 24 * 3600.0
 MINUTE_S = 60.0
 UPDATES_PER_S, AT_ONCE_S = 10.0, 1.0
 """How often queues are updated; the first second's worth of it goes at once."""
@@ -96,6 +97,7 @@ class Ticker:
             ticks = [self._in_time(group, time_left) for group in self._in_turn(now)]
             ticks = [self._after(tick, time_left) for tick in ticks]
             self.ledger.signals.forget(before=now - SIGNALS_KEPT_S)
+            self.ledger.answers.forget(before=now - ANSWERS_KEPT_S)
         finally:
             leases.release(LEASE, owner)
         return ticks

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -107,6 +108,7 @@ def test_watch_draws_bars_until_the_job_ends(folder):
     assert "480 of 500 creates/s" in shown
     assert "1,000/1,000" in shown
     assert "━" in shown
+    assert re.search("480 of 500 creates/s +█", shown)
 
 
 def test_colour_is_used_on_a_terminal_and_not_under_no_color(folder):

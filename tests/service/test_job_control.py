@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import responses
 
 from injector.ledger.ports import JobState, Receipt
 from tests.bench import MANIFEST
@@ -471,3 +472,29 @@ def test_a_delivery_that_is_under_way_at_a_pause_is_counted(house):
         assert house.inject(json.dumps(task).encode()).json["status"] == "settled"
     assert job_of(house)["created"] == 100
     assert QUEUE not in {line["who"] for line in audit_of(house)}
+
+
+def test_a_webhook_is_told_by_the_tick_that_finds_the_job_done(house):
+    told = "https://hooks.example/x"
+    submitted(house, 250, manifest=MANIFEST + f"notify: {{webhook: '{told}'}}\n")
+    with responses.RequestsMock() as web:
+        web.post(told, status=500)
+        web.post(told, status=204)
+        run_on(house, ticks=1)
+        house.clock.time += 60
+        errands = house.tick().json["groups"][0]["errands"]
+        house.clock.time += 60
+        house.tick()
+        assert [json.loads(call.request.body)["type"] for call in web.calls] == ["job.finished"] * 2
+    assert errands == ["hooks.example was told of job welcome-1"]
+
+
+def test_answers_are_kept_for_a_day(house):
+    submitted(house)
+    post(house, "pause", Idempotency_Key="k1")
+    house.clock.time += 23 * 3600
+    house.tick()
+    assert post(house, "resume", Idempotency_Key="k1").status_code == 422
+    house.clock.time += 2 * 3600
+    house.tick()
+    assert post(house, "resume", Idempotency_Key="k1").status_code == 200

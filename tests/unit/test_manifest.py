@@ -520,3 +520,16 @@ def test_no_bytes_make_the_reader_fail_otherwise_than_by_refusal(tmp_path_factor
     path.write_bytes(written)
     with pytest.raises(Misused):
         load_manifest(path)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://hooks.example/a?b=c", "http://127.0.0.1:9/x", "http://localhost/x"]
+)
+def test_webhook_is_over_https_or_on_this_machine(url):
+    assert read(SHORT + f"notify: {{webhook: '{url}'}}\n").notify.webhook == url
+
+
+@pytest.mark.parametrize("url", ["http://hooks.example/", "ftp://x.example/", "hooks", "https://"])
+def test_webhook_elsewhere_without_tls_is_refused(url):
+    with pytest.raises(Misused, match="must begin with https://, or be on this machine"):
+        read(SHORT + f"notify: {{webhook: '{url}'}}\n")
