@@ -22,8 +22,8 @@ def identity_of(rule: str | ByField, position: dict[str, int]) -> Identity:
 
 
 def _by_ordinal(_row: Row, record: Record) -> tuple[bytes, str]:
-    ordinal = str(record.ordinal if record.origin < 0 else record.origin)
-    return ordinal.encode(), ordinal
+    place = str(record.place)
+    return place.encode(), place
 
 
 def _by_field(name: str, index: int) -> Identity:

@@ -26,6 +26,11 @@ class Record:
     file: str = ""
     origin: int = -1
 
+    @property
+    def place(self) -> int:
+        """Return the record's place in the source that it first came from; names depend on it."""
+        return self.ordinal if self.origin < 0 else self.origin
+
     def fields(self) -> dict[str, msgspec.Raw]:
         """Return each field's own JSON bytes, so that a number keeps every digit."""
         return decoded(self.raw, dict[str, msgspec.Raw])

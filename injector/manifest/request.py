@@ -73,7 +73,7 @@ class Renderer:
         identity, suffix = self.identity(row, record)
         name, index = name_task(self.job, identity, suffix, len(self.queues))
         if self.whole_chunks:
-            index = queue_index_of_chunk(self.job, record.ordinal // CHUNK, len(self.queues))
+            index = queue_index_of_chunk(self.job, record.place // CHUNK, len(self.queues))
         url, headers, body = self._parts(row, record)
         due = settle(self.due(row, record.ordinal), now=now)
         create = Create(self.queues[index], name, url, body, headers, due, self.template)
@@ -89,7 +89,7 @@ class Renderer:
         identity, suffix = self.identity(self.row_of(record.raw), record)
         name, index = name_task(self.job, identity, suffix, len(self.queues))
         if self.whole_chunks:
-            index = queue_index_of_chunk(self.job, record.ordinal // CHUNK, len(self.queues))
+            index = queue_index_of_chunk(self.job, record.place // CHUNK, len(self.queues))
         return self.queues[index], name
 
     def check(self, record: Record, *, now: float) -> None:

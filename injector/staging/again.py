@@ -69,7 +69,7 @@ def stage_again(
         with closing(writer):
             for records in _packed(_picked(reader, picks, count)):
                 writer.write([_item(record, files, renderer, count) for record in records])
-                places = [_origin(record) for record in records]
+                places = [record.place for record in records]
                 packed = struct.pack(f"<{len(places)}Q", *places)
                 folder.write(origins, packed)
                 digest.update(packed)
@@ -110,10 +110,6 @@ def _item(record: Record, files: tuple[str, ...], renderer: Renderer, count: _Co
         count.rejects.append(Bad(ordinal, record.line, str(error), record.file))
         return file, record.line, str(error), 0
     return file, record.line, record.raw, 0
-
-
-def _origin(record: Record) -> int:
-    return record.ordinal if record.origin < 0 else record.origin
 
 
 def _seal(

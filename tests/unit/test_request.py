@@ -164,6 +164,17 @@ def test_batch_creates_keep_a_chunk_in_one_queue_under_the_same_names():
         assert made[7].task_id == create(single, {}, ordinal=100 * chunk + 7).task_id
 
 
+@pytest.mark.parametrize("extra", ["", "create_mode: batch\n"])
+def test_record_that_is_sent_again_keeps_its_queue_and_name(extra):
+    fill = renderer(extra=extra)
+    for place in range(0, 1400, 100):
+        first = create(fill, {}, ordinal=place)
+        again = Record(3, 4, b"{}", origin=place)
+        made = fill.create(again, now=NOW)
+        assert (made.queue, made.task_id) == (first.queue, first.task_id)
+        assert fill.name(again) == (first.queue, first.task_id)
+
+
 def record_of_size(fill, size):
     """Make the record whose task has exactly so many bytes."""
     empty = create(fill, b'{"a":""}')
