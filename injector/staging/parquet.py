@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import BinaryIO
 
@@ -22,7 +23,8 @@ def read_parquet(
     """Read the rows as JSON objects; a row's line is its number, from 1.
 
     Decimals keep their digits and times are RFC 3339. Raises Misused for a column whose type
-    JSON has no form for, such as binary. A row that holds NaN or infinity is bad.
+    JSON has no form for, such as binary. A row that holds NaN, infinity, or a time outside the
+    years 1 to 9999 or with nanoseconds is bad.
     """
     try:
         table = ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
@@ -63,17 +65,40 @@ def _has_json_form(kind: pa.DataType) -> bool:
     return any(test(kind) for test in scalars)
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A value that Python has no form for."""
+
+    reason: str
+
+
 def _values(column: pa.Array) -> list[object]:
     """Return the column's values; nanoseconds become microseconds where none is lost."""
+    try:
+        values: list[object] = _without_nanoseconds(column).to_pylist()
+    except (ValueError, OverflowError):
+        return [_value(column[index : index + 1]) for index in range(len(column))]
+    return values
+
+
+def _value(one: pa.Array) -> object:
+    try:
+        return _without_nanoseconds(one)[0].as_py()
+    except (ValueError, OverflowError) as error:
+        return Unreadable(str(error))
+
+
+def _without_nanoseconds(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        column = column.cast(pa.timestamp("us", tz=kind.tz))
-    values: list[object] = column.to_pylist()
-    return values
+        return column.cast(pa.timestamp("us", tz=kind.tz))
+    return column
 
 
 def _to_json(record: dict[str, object]) -> bytes | str:
     for name, value in record.items():
+        if isinstance(value, Unreadable):
+            return f"column {name!r} cannot be read: {value.reason}"
         if not _is_finite(value):
             return f"column {name!r} is NaN or infinite, which JSON cannot hold"
     return orjson.dumps(record, default=_exact)

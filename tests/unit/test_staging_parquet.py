@@ -84,11 +84,36 @@ def test_a_column_that_json_has_no_form_for_is_refused_by_name(tmp_path, column,
         stage_path(tmp_path, "r.parquet")
 
 
-def test_nanoseconds_that_would_be_lost_are_refused(tmp_path):
-    write(tmp_path, {"c": pa.array([1], pa.timestamp("ns"))})
+@pytest.mark.parametrize(
+    ("value", "kind", "reason"),
+    [
+        (1, pa.timestamp("ns"), "would lose data"),
+        (2**62, pa.timestamp("us"), "date value out of range"),
+        (-(2**62), pa.timestamp("ms", tz="UTC"), "magnitude"),
+        (900_000_000, pa.date32(), "out of range"),
+    ],
+)
+def test_a_row_with_a_time_that_cannot_be_written_is_bad(tmp_path, value, kind, reason):
+    write(tmp_path, {"n": [1, 2, 3], "c": pa.array([0, value, 0], kind)})
 
-    with pytest.raises(Misused, match="would lose data"):
-        stage_path(tmp_path, "r.parquet")
+    staged = stage_path(tmp_path, "r.parquet")
+
+    [(line, why)] = bad(staged)
+    assert line == 2
+    assert why.startswith("column 'c' cannot be read: ")
+    assert reason in why
+    assert [json.loads(body)["n"] for body in bodies(staged)] == [1, 3]
+
+
+def test_a_row_whose_text_is_not_utf8_is_bad(tmp_path):
+    texts = pa.Array.from_buffers(pa.string(), 2, pa.array([b"\xff", b"ok"], pa.binary()).buffers())
+    write(tmp_path, {"c": texts})
+
+    staged = stage_path(tmp_path, "r.parquet")
+
+    [(line, why)] = bad(staged)
+    assert (line, why[:26]) == (1, "column 'c' cannot be read:")
+    assert bodies(staged) == [b'{"c":"ok"}']
 
 
 def test_a_column_that_the_manifest_uses_must_be_there(tmp_path):
