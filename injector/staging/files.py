@@ -1,5 +1,6 @@
 """Find the files that a location names, and read them block by block."""
 
+import errno
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,6 +16,10 @@ from injector.errors import InjectorError, Misused, NotFound, Retryable
 
 STDIN = "-"
 _REASON = 300
+_MENDABLE = {
+    errno.EISDIR, errno.ENOTDIR, errno.EEXIST,
+    errno.ENAMETOOLONG, errno.ELOOP, errno.ENXIO, errno.EROFS,
+}  # fmt: skip
 _VERSIONS = ("generation", "etag", "ETag", "md5Hash", "mtime", "LastModified", "created")
 
 
@@ -45,11 +50,13 @@ class File:
     def open(self) -> AbstractContextManager[BinaryIO]:
         """Open the file for reading; standard input stays open afterwards.
 
-        Over HTTP it is one stream: not every server knows ranges.
+        Over HTTP it is one stream: not every server knows ranges. So it is from a pipe.
         """
         if self.fs is None:
             return nullcontext(sys.stdin.buffer)
         with speaking_of(self.name):
+            if is_local(self.fs) and self.size is None:
+                return Path(self.path).open("rb")
             as_stream = {"block_size": 0} if "http" in self.fs.protocol else {}
             stream: BinaryIO = self.fs.open(self.path, "rb", **as_stream)
         return stream
@@ -133,15 +140,21 @@ def speaking_of(name: str) -> Iterator[None]:
         raise NotFound(f"{name}: there is no such file") from error
     except PermissionError as error:
         raise Misused(f"{name}: may not be opened: {error.strerror or error}") from error
-    except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+    except OSError as error:
+        if error.errno not in _MENDABLE:
+            raise _retryable(name, error) from error
         raise Misused(f"{name}: {error.strerror or error}") from error
     except ImportError as error:
         raise Misused(f"{name}: needs a package that is not installed: {error}") from error
     except ValueError as error:
         raise Misused(f"{name}: {error}") from error
     except Exception as error:
-        reason = " ".join(str(error).split())[:_REASON]
-        raise Retryable(f"{name}: {type(error).__name__}: {reason}") from error
+        raise _retryable(name, error) from error
+
+
+def _retryable(name: str, error: Exception) -> Retryable:
+    reason = " ".join(str(error).split())[:_REASON]
+    return Retryable(f"{name}: {type(error).__name__}: {reason}")
 
 
 def _next_block(stream: BinaryIO, size: int, *, name: str) -> bytes:

@@ -10,6 +10,8 @@ from injector.staging.files import find_files, speaking_of
         (FileNotFoundError(2, "x"), NotFound, "a.csv: there is no such file"),
         (PermissionError(13, "Permission denied"), Misused, "a.csv: may not be opened"),
         (IsADirectoryError(21, "Is a directory"), Misused, "a.csv: Is a directory"),
+        (OSError(36, "File name too long"), Misused, "a.csv: File name too long"),
+        (OSError(40, "Too many levels of symbolic links"), Misused, "a.csv: Too many levels"),
         (ImportError("Please install gcsfs"), Misused, "Please install gcsfs"),
         (ValueError("Protocol not known: x"), Misused, "Protocol not known"),
         (OSError(28, "No space left on device"), Retryable, "No space left"),
