@@ -56,10 +56,10 @@ def _groups(value: object) -> object:
         raise ValueError(str(error)) from error
 
 
-def _service_url(value: str) -> str:
+def base_url_of(value: str) -> str:
     """Take a URL that can be an OIDC audience: no query, no fragment, no slash at the end."""
     parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
         raise ValueError("not an http(s) URL")
     if parts.query or parts.fragment or parts.username:
         raise ValueError("a query, a fragment or a user name")
@@ -84,7 +84,7 @@ Seconds = Annotated[float, Field(gt=0, le=1800, allow_inf_nan=False)]
 Emails = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_emails)]
 Groups = Annotated[SkipValidation[Mapping[str, Group]], NoDecode, BeforeValidator(_groups)]
 HedgeDelay = Annotated[float, AfterValidator(_hedge_delay)]
-Url = Annotated[str, AfterValidator(_service_url)]
+Url = Annotated[str, AfterValidator(base_url_of)]
 Address = Annotated[str, AfterValidator(_host_and_port)]
 
 

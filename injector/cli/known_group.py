@@ -1,9 +1,10 @@
 """The group of a plan: from the configuration here, from the service, or the usual curve."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 
 from injector.cli.client import Service
-from injector.errors import Retryable
+from injector.errors import Misused, Retryable
 from injector.groups import Group
 from injector.pacing.ramp import Ramp
 
@@ -28,6 +29,14 @@ def known_or_usual(
             why = str(error)
     note = f"group {name!r} is taken for a cold one on 500/50/5: {why}"
     return Group(name, (), ()), (note,)
+
+
+def unknown_group(name: str, configured: Collection[str]) -> Misused:
+    """Say that the group is not configured, and which one may be meant."""
+    near = get_close_matches(name, configured, n=1)
+    known = ", ".join(sorted(configured)) or "none; name a file by --groups"
+    remedy = f"did you mean {near[0]!r}?" if near else f"configured: {known}"
+    return Misused(f"group {name!r} is not configured; {remedy}")
 
 
 def group_of(shown: Mapping[str, object]) -> Group:

@@ -1,11 +1,14 @@
 """The command `injector`: finds a subcommand, runs it, and turns its end into an exit code."""
 
 import importlib
+import logging
+import os
 import signal
 import sys
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -95,6 +98,8 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and leave with its exit code: 0 done, 1 failed, 2 wrong use or input."""
+    open_streams()
+    quiet()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -102,24 +107,35 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(run(arguments))
 
 
+def open_streams() -> None:
+    """Stand in for closed standard streams, or the next file opened would become one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stand_in = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  (it stays)
+            setattr(sys, name, stand_in)
+
+
+def quiet() -> None:
+    """Show nothing that libraries log: what matters to a person reaches them as an error."""
+    logging.lastResort = logging.NullHandler()
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code; no traceback is ever shown."""
     try:
         code = cli.main(arguments, prog_name="injector", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         return WRONG_USE
     except (click.Abort, KeyboardInterrupt):
-        click.echo("injector: interrupted", err=True)
-        return INTERRUPTED
+        return _end("interrupted", INTERRUPTED)
     except InjectorError as error:
-        click.echo(f"injector: {error}", err=True)
-        return WRONG_USE if isinstance(error, Misused) else FAILED
-    except BrokenPipeError:
-        return _closed_pipe()
+        return _end(str(error), WRONG_USE if isinstance(error, Misused) else FAILED)
+    except OSError as error:
+        return _end_of_output(error)
     except Exception as error:  # noqa: BLE001  (the last line of defence)
-        click.echo(f"injector: {_fault(error)}", err=True)
-        return FAILED
+        return _end(_fault(error), FAILED)
     return code if isinstance(code, int) else 0
 
 
@@ -127,8 +143,17 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-def _closed_pipe() -> int:
-    """End quietly when whoever reads the output, such as head, has gone."""
+def _end(message: str, code: int) -> int:
+    """Say why it ends, if anything can still be said."""
+    with suppress(OSError):
+        click.echo(f"injector: {message}", err=True)
+    return code
+
+
+def _end_of_output(error: OSError) -> int:
+    """End when the disk is full; quietly when whoever reads the output, such as head, has gone."""
+    if not isinstance(error, BrokenPipeError):
+        _end(f"{error.filename or 'cannot go on'}: {error.strerror or error}", FAILED)
     sys.stdout = None  # else Python complains when it flushes it
     return FAILED
 

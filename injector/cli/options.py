@@ -11,7 +11,7 @@ import click
 from injector.cli.caller import identity_of
 from injector.cli.client import Service
 from injector.errors import InjectorError
-from injector.settings import read_settings
+from injector.settings import base_url_of, read_settings
 
 COMPLETED = 200
 
@@ -21,7 +21,11 @@ Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 def service_option() -> Decorator:
     """Let the service be named; the environment's is the default."""
     return click.option(
-        "--service", "url", metavar="URL", help="The service's base URL [INJECTOR_SERVICE_URL]."
+        "--service",
+        "url",
+        metavar="URL",
+        callback=_service_url,
+        help="The service's base URL [INJECTOR_SERVICE_URL].",
     )
 
 
@@ -71,6 +75,14 @@ def service_at(url: str | None) -> Service:
 
 def _announce(message: str) -> None:
     click.echo(f"injector: {message}", err=True)
+
+
+def _service_url(_context: click.Context, _parameter: click.Parameter, url: str | None) -> str:
+    try:
+        return base_url_of(url) if url else ""
+    except ValueError as error:
+        needs = "needs the service's own base URL, such as https://i.example"
+        raise click.BadParameter(f"{url!r} {needs}: {error}") from error
 
 
 def _job_id(_context: click.Context, _parameter: click.Parameter, value: str) -> str:

@@ -12,7 +12,9 @@ import click
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from injector.cli.known_group import unknown_group
 from injector.cli.output import console, count
+from injector.cli.ranges import FiniteRange
 from injector.errors import Misused
 from injector.groups import Group
 from injector.manifest import load_groups, load_manifest, parse_manifest
@@ -48,14 +50,20 @@ class Reading:
         changes = {key: value for key, value in said.items() if value is not None}
         if not changes:
             return manifest
-        return parse_manifest(json.dumps(manifest.model_dump(mode="json") | changes))
+        try:
+            return parse_manifest(json.dumps(manifest.model_dump(mode="json") | changes))
+        except Misused as error:
+            raise Misused(str(error).replace("manifest: ", "--")) from error
 
     def source(self, manifest: Manifest, path: Path) -> Source:
-        """Return the source; the manifest's relative path starts at the manifest's folder."""
+        """Return the source; the manifest's relative path starts at the manifest's folder.
+
+        At the current one if the manifest comes through a pipe.
+        """
         source = source_of(manifest)
         location = source.location
         if self.records is None and location != STANDARD_INPUT and "://" not in location:
-            location = str(path.parent / location)
+            location = str(_folder_of(path) / location)
         return replace(
             source, location=location, on_error=self.on_error, allow_empty=self.allow_empty
         )
@@ -64,8 +72,7 @@ class Reading:
         """Return the group; None when nothing here says which groups there are."""
         groups = _read_groups(self.groups_file) if self.groups_file else settings.groups
         if groups and name not in groups:
-            known = ", ".join(sorted(groups))
-            raise Misused(f"group {name!r} is not configured; there are {known}")
+            raise unknown_group(name, groups)
         return groups.get(name)
 
 
@@ -104,7 +111,7 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option(
         "--target-latency",
         "latency_s",
-        type=click.FloatRange(min=0, min_open=True),
+        type=FiniteRange(min=0, min_open=True, max=1800),
         metavar="SECONDS",
         help="How long the target takes for a task; warns of too few queues.",
     ),
@@ -134,6 +141,10 @@ def staging_bar() -> Iterator[Callable[[Progress], None]]:
             )
 
         yield show
+
+
+def _folder_of(manifest: Path) -> Path:
+    return manifest.parent if manifest.is_file() else Path()
 
 
 def _read_groups(path: Path) -> dict[str, Group]:

@@ -5,6 +5,7 @@ import click
 from injector.cli.job_view import describe
 from injector.cli.options import job_argument, json_option, service_at, service_option
 from injector.cli.output import print_json, print_pairs
+from injector.cli.ranges import FiniteRange
 
 NONE = "none"
 
@@ -33,7 +34,7 @@ def _rate(_context: click.Context, _parameter: click.Parameter, text: str | None
     metavar="CREATES/S",
     help="Create no faster than this; none leaves it to the group.",
 )
-@click.option("--weight", type=click.FloatRange(0.01, 1000), help="Its share among equals.")
+@click.option("--weight", type=FiniteRange(0.01, 1000), help="Its share among equals.")
 @click.option("--priority", type=click.IntRange(-100, 100), help="Higher goes first.")
 @click.option("--stop-when-rejected", metavar="SHARE|COUNT", help="Pause above it, such as 1%.")
 @json_option()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from injector.cli.known_group import unknown_group
+from injector.cli.ranges import FiniteRange
 from injector.cli.trouble import burst_of, seconds_of, slowness_of, span_of
 from injector.emulator.state.dynamics import FAITHFUL, OFF
-from injector.errors import Misused
 from injector.groups import Group
 from injector.manifest import load_groups
 from injector.pacing.ramp import Ramp
@@ -94,13 +95,12 @@ def _group(name: str, groups_file: Path | None) -> Group:
         else read_settings().groups
     )
     if name not in groups:
-        known = ", ".join(sorted(groups)) or "none; name a file by --groups"
-        raise Misused(f"group {name!r} is not configured; there are {known}")
+        raise unknown_group(name, groups)
     return groups[name]
 
 
-def _positive(most: float | None = None) -> click.FloatRange:
-    return click.FloatRange(min=0, min_open=True, max=most)
+def _positive(most: float | None = None) -> FiniteRange:
+    return FiniteRange(min=0, min_open=True, max=most)
 
 
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (

@@ -2,9 +2,11 @@
 
 import time
 from pathlib import Path
+from shlex import quote
 
 import click
 
+from injector.cli.ranges import FiniteRange
 from injector.local.layout import LocalRun
 from injector.local.origin import origin_of
 from injector.local.up import GROUPS_FILE, up
@@ -25,7 +27,7 @@ from injector.local.up import GROUPS_FILE, up
 )
 @click.option(
     "--speed",
-    type=click.FloatRange(min=0.1, max=1000),
+    type=FiniteRange(min=0.1, max=1000),
     default=1.0,
     show_default=True,
     help="How many seconds the run's clock counts in one second.",
@@ -69,6 +71,6 @@ def command(  # noqa: PLR0913  (one for each option)
     )
     click.echo("In another terminal, so that the commands find this run:\n")
     for key, value in run.environment.items():
-        click.echo(f"  export {key}={value}")
+        click.echo(f"  export {key}={quote(value)}")
     click.echo("\nCtrl-C stops it.")
     up(run, announce=click.echo)

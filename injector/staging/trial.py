@@ -45,7 +45,7 @@ class Trial:
             after = f"after {count:,} record{'s' * (count != 1)}"
             raise type(error)(f"{error} ({after}; nothing is registered)") from error
         if not (self.meter.records or self.source.allow_empty):
-            raise Misused(f"{self.source.location}: 0 records; allow_empty accepts that")
+            raise Misused(f"{self.source.location}: 0 records; --allow-empty accepts that")
 
     @property
     def has_several(self) -> bool:

@@ -187,7 +187,7 @@ def test_plan_of_an_unknown_group_goes_by_the_usual_curve_and_says_so(capsys):
 def test_plan_refuses_a_group_that_the_configuration_lacks(folder, capsys):
     (folder / "m.yaml").write_text(MANIFEST.replace("group: welcome", "group: other"))
     assert run(["plan", "m.yaml", "--groups", "g.yaml"]) == 2
-    assert "group 'other' is not configured; there are welcome" in capsys.readouterr().err
+    assert "group 'other' is not configured; configured: welcome" in capsys.readouterr().err
 
 
 def test_more_rejects_than_allowed_exit_with_1(folder, capsys):

@@ -105,7 +105,7 @@ def test_job_that_is_not_done_in_the_time_given_fails(capsys):
         (["1M", "--faults", "30m-20m:20%"], "is not a span of time"),
         (["1M", "--slow-creates", "20m-30m:1%"], "a span, a share and a duration"),
         (["1M", "--tick", "soon"], "not a duration"),
-        (["1M", "--group", "nobody", "--groups", "g.yaml"], "there are welcome"),
+        (["1M", "--group", "nobody", "--groups", "g.yaml"], "configured: welcome"),
         (["0"], "records is 0"),
     ],
 )
