@@ -35,6 +35,8 @@ from injector.staging import ChunkReader
 JOBS_KEPT = 64
 LEASE_FOR_BUDGETS = 2
 PATIENCE_S = 2.0
+MOST_PATIENCE_S = 60.0
+"""Ticks come each minute, so by a fast clock as well there is no sense in waiting for longer."""
 
 CreatorOf = Callable[[str, str, float], Creator]
 """Returns the creator for a group's name, a create mode, and a call's timeout in seconds."""
@@ -68,7 +70,7 @@ class Parts:
             settings.groups,
             self.clock,
             lease_s=LEASE_FOR_BUDGETS * settings.handler_budget_s * settings.clock_speed,
-            patience_s=PATIENCE_S * settings.clock_speed,
+            patience_s=min(PATIENCE_S * settings.clock_speed, MOST_PATIENCE_S),
             limits=Thresholds().on_clock(settings.clock_speed),
             errands=(
                 Notifies(self.ledger, self.clock, post, settings.webhook_secret),

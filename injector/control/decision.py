@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 from injector.control.ramp_state import Observation, RampState
 from injector.control.rules import (
-    IDLE_S,
     Case,
     Kind,
     Thresholds,
     Verdict,
     create_p95_s,
+    idle_after_s,
     judge,
     same,
 )
@@ -93,7 +93,7 @@ def _brought_up(case: Case) -> Case:
     gap_s, notice = _running_time(case)
     state = replace(
         state,
-        ticked_at=now,
+        ticked_at=_ticked_at(case),
         elapsed_s=state.elapsed_s + gap_s,
         changed_at=min(state.changed_at, now),
         active_at=min(max(state.active_at, seen.active_at or 0.0), now),
@@ -107,8 +107,10 @@ def _brought_up(case: Case) -> Case:
 def _running_time(case: Case) -> tuple[float, str]:
     """Return how much of the time since the last tick counts, and what is odd about it."""
     gap_s = case.now - case.state.ticked_at if case.state.ticked_at else 0.0
-    if gap_s < 0:
+    if gap_s < -case.limits.longest_gap_s:
         return 0.0, f"the clock was set back by {-gap_s:.0f} s; that time does not count"
+    if gap_s < 0:
+        return 0.0, ""
     if case.seen.halted or not case.seen.work:
         return 0.0, ""
     if gap_s > case.limits.longest_gap_s:
@@ -116,10 +118,20 @@ def _running_time(case: Case) -> tuple[float, str]:
     return gap_s, ""
 
 
+def _ticked_at(case: Case) -> float:
+    """Return from when on time is to be counted.
+
+    Where the clocks of two controllers differ, or one was slow, the time that the other has
+    counted already stays counted; only a clock that was set back begins anew.
+    """
+    is_set_back = case.now < case.state.ticked_at - case.limits.longest_gap_s
+    return case.now if is_set_back else max(case.now, case.state.ticked_at)
+
+
 def _measurable(case: Case, state: RampState) -> bool:
     """Say whether the span tells a rate: long enough, and without idleness at its end."""
     long_enough = case.seen.span_s >= min(60.0, case.ramp.interval_s / 2)
-    return case.seen.work and long_enough and case.now - state.active_at <= IDLE_S
+    return case.seen.work and long_enough and case.now - state.active_at <= idle_after_s(state.rate)
 
 
 def _reached(case: Case) -> float:

@@ -11,8 +11,9 @@ from enum import StrEnum
 from injector.control.ramp_state import Observation, RampState
 from injector.pacing.ramp import Ramp, warmth
 
-IDLE_S = 60.0
-"""How long a group may show no operation without being idle: signals come by the minute."""
+IDLE_S, IDLE_OPERATIONS = 60.0, 3.0
+"""How long a group may show no operation without being idle: signals come by the minute, and of
+a slow group not by every minute."""
 
 
 class Kind(StrEnum):
@@ -110,9 +111,14 @@ def _cold(case: Case) -> Verdict | None:
         return _start(f"begins at {ramp.start_rate:g}/s", ramp.start_rate)
     idle_s = case.now - max(state.active_at, state.changed_at)
     warm = warmth(ramp, reached=state.reached, idle_s=idle_s)
-    if idle_s <= IDLE_S or warm >= state.rate:
+    if idle_s <= idle_after_s(state.rate) or warm >= state.rate:
         return None
     return _start(f"begins at {warm:g}/s: idle for {idle_s / 60:.1f} min", warm)
+
+
+def idle_after_s(rate: float) -> float:
+    """Return after how long without an operation a group that ran at the rate is idle."""
+    return max(IDLE_S, IDLE_OPERATIONS / rate) if rate else IDLE_S
 
 
 def _start(reason: str, rate: float) -> Verdict:

@@ -200,6 +200,16 @@ def test_clock_set_back_by_an_hour_delays_the_next_step_by_minutes():
     assert [world.tick(MINUTE).rate for _ in range(4)] == [5, 5, 7.5, 7.5]
 
 
+@given(st.lists(st.floats(-60, 60), min_size=2, max_size=40))
+def test_controllers_whose_clocks_differ_count_no_time_twice(skews):
+    """Each tick reads another clock; what is counted is no more than what the fastest showed."""
+    state, clocks = due(50.0, elapsed_s=0.0, ticked_at=T0), [T0]
+    for number, skew in enumerate(skews):
+        clocks.append(T0 + 5 * number + skew)
+        state = decide(state, seen(50.0), clocks[-1], ramp=replace(RAMP, interval_s=1e6)).state
+    assert state.elapsed_s == pytest.approx(max(clocks) - T0)
+
+
 def test_second_tick_of_the_same_moment_changes_nothing():
     first = at_due(due(), seen())
     again = decide(first.state, seen(7.5, span_s=0), T0 + STEP, ramp=RAMP)
@@ -383,6 +393,15 @@ def test_next_job_right_after_goes_on_at_the_rate():
         world.tick(MINUTE)
     world.tick(30.0, demand=0, work=False)
     assert world.tick(20.0).rate == pytest.approx(RAMP.rate_at(29 * MINUTE))
+
+
+@pytest.mark.parametrize(("idle_s", "kind"), [(140, Kind.HOLD), (160, Kind.START)])
+def test_slow_group_is_not_idle_between_two_operations(idle_s, kind):
+    """At one operation in 50 s a whole minute may show none."""
+    slow = Ramp(initial_rate=0.01)
+    state = due(0.02, elapsed_s=0.0, changed_at=T0 - 1000, active_at=T0 + STEP - idle_s)
+    decision = at_due(state, Observation(span_s=240.0), ramp=slow)
+    assert decision.kind is kind
 
 
 def test_long_idle_group_is_cold_again():
