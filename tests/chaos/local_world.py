@@ -20,14 +20,16 @@ from tests.chaos import processes
 from tests.chaos.account import Account, deliveries, tasks_made, waiting
 
 SPEED = 60.0
+RATE = 0.1
 RECORDS = 3000
+BUDGET = {"INJECTOR_HANDLER_BUDGET_S": "5"}
 BAD = frozenset({7, 1234, 2999})
 GROUPS = """
 groups:
   chaos:
     injector_queues: projects/local/locations/us-central1/queues/chaos-injector
     queues: projects/local/locations/us-central1/queues/chaos-[00-03]
-    ramp: {initial_rate: 0.1}
+    ramp: {initial_rate: RATE}
 """
 MANIFEST = """
 job: JOB
@@ -44,6 +46,7 @@ class LocalWorld:
     """A folder with a manifest and records, and the `injector up` that runs on it."""
 
     run: LocalRun
+    target_port: int
     records: int = RECORDS
     job: str = "chaos-1"
     up: subprocess.Popen[bytes] | None = field(default=None)
@@ -62,16 +65,17 @@ class LocalWorld:
             "--port": self.run.service_port,
             "--emulator-port": self.run.emulator_port,
             "--control-port": self.run.control_port,
-            "--target-port": self.run.target_port,
+            "--target-port": self.target_port,
         }
-        options = [part for name, port in ports.items() for part in (name, str(port))]
+        options = ["--no-target"] if self.run.target_port is None else []
+        options += [part for name, port in ports.items() for part in (name, str(port))]
         options += ["--speed", repr(self.run.speed), "--folder", str(self.run.folder)]
         with (self.folder / "up.log").open("ab") as log:
             self.up = subprocess.Popen(
                 [*INJECTOR, "up", "--groups", str(self.run.groups), *options],
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "INJECTOR_HANDLER_BUDGET_S": "5"},
+                env={**os.environ, **BUDGET},
             )
         until(self.answers, what="injector up answers")
 
@@ -134,8 +138,12 @@ class LocalWorld:
         return {**os.environ, **self.run.environment}
 
     def status(self) -> dict[str, object]:
-        """Return the job as the service shows it, once it does."""
-        url = f"{self.run.service_url}/jobs/{self.job}"
+        """Return the job as the service shows it."""
+        return self.ask(f"/jobs/{self.job}")
+
+    def ask(self, path: str) -> dict[str, object]:
+        """Return what the service says, once it does."""
+        url = self.run.service_url + path
         return until(lambda: self.runs() and _ask(url), what="the service answers")
 
     def await_settled(self, share: float) -> None:
@@ -164,6 +172,42 @@ class LocalWorld:
             outcomes=[json.loads(line) for line in listed.splitlines()],
         )
 
+    @contextmanager
+    def another_service(self) -> Iterator[str]:
+        """Run a second service on the same ledger; yield its URL."""
+        (port,) = free_ports(1)
+        with (self.folder / "another.log").open("ab") as log:
+            service = subprocess.Popen(
+                [*INJECTOR, "serve"],
+                stdout=log,
+                stderr=log,
+                env={**self.environ, **BUDGET, "INJECTOR_PORT": str(port)},
+            )
+        url = f"http://127.0.0.1:{port}"
+        try:
+            until(lambda: _ask(f"{url}/readyz") is not None, what="another service answers")
+            yield url
+        finally:
+            service.terminate()
+            service.wait(30)
+
+    def fault(self, **fault: object) -> None:
+        """Put a fault of the emulator in force."""
+        answer = requests.put(self.faults, json={"faults": [fault]}, timeout=10)
+        answer.raise_for_status()
+
+    def end_faults(self) -> dict[str, object]:
+        """End the fault, and return what it has done."""
+        return requests.delete(self.faults, timeout=10).json()
+
+    @property
+    def faults(self) -> str:
+        return f"http://127.0.0.1:{self.run.control_port}/control/faults"
+
+    @property
+    def now(self) -> float:
+        return self.run.clock.now()
+
     @property
     def state_file(self) -> Path:
         return self.run.folder / "emulator.db"
@@ -174,10 +218,34 @@ INJECTOR = (sys.executable, "-m", "injector")
 
 @contextmanager
 def local_world(
-    folder: Path, *, records: int = RECORDS, job: str = "chaos-1"
+    folder: Path,
+    *,
+    records: int = RECORDS,
+    job: str = "chaos-1",
+    rate: float = RATE,
+    speed: float = SPEED,
+    has_target: bool = True,
 ) -> Iterator[LocalWorld]:
-    """Lay out a folder, start everything, and leave nothing running."""
-    world = LocalWorld(_laid_out(folder, records, job), records, job)
+    """Lay out a folder, start everything, and leave nothing running.
+
+    `rate` is the group's initial rate. Without a target, something else is to answer at its port.
+    """
+    target, *ports = free_ports(4)
+    (folder / "groups.yaml").write_text(GROUPS.replace("RATE", repr(rate)))
+    (folder / "job.yaml").write_text(MANIFEST.replace("JOB", job).replace("PORT", str(target)))
+    lines = (f'{{"n":{n}}}' if n not in BAD else "?" for n in range(records))
+    (folder / "users.jsonl").write_text("\n".join(lines) + "\n")
+    run = LocalRun(
+        folder=folder / "run",
+        groups=folder / "groups.yaml",
+        origin=time.time(),
+        speed=speed,
+        service_port=ports[0],
+        emulator_port=ports[1],
+        control_port=ports[2],
+        target_port=target if has_target else None,
+    )
+    world = LocalWorld(run, target, records, job)
     try:
         world.start()
         yield world
@@ -188,24 +256,6 @@ def local_world(
         if world.up:
             world.up.kill()
             world.up.wait()
-
-
-def _laid_out(folder: Path, records: int, job: str) -> LocalRun:
-    service, emulator, control, target = free_ports(4)
-    (folder / "groups.yaml").write_text(GROUPS)
-    (folder / "job.yaml").write_text(MANIFEST.replace("JOB", job).replace("PORT", str(target)))
-    lines = (f'{{"n":{n}}}' if n not in BAD else "?" for n in range(records))
-    (folder / "users.jsonl").write_text("\n".join(lines) + "\n")
-    return LocalRun(
-        folder=folder / "run",
-        groups=folder / "groups.yaml",
-        origin=time.time(),
-        speed=SPEED,
-        service_port=service,
-        emulator_port=emulator,
-        control_port=control,
-        target_port=target,
-    )
 
 
 def until(condition: Callable[[], object], *, what: str, within_s: float = 90.0) -> object:

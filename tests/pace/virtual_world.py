@@ -34,6 +34,7 @@ from injector.pacing.ramp import Ramp
 from injector.queues.monitoring import Monitoring
 from injector.staging.chunk import Chunk
 from tests.pace.direct_connection import DirectConnection
+from tests.pace.law import excess
 
 START = 1_800_000_000.0
 MINUTE_S = 60.0
@@ -242,6 +243,10 @@ class VirtualWorld:
             for point in self.parts.metrics.delays_ms.between((queue,), START, self.now + MINUTE_S):
                 by_minute[point.minute - int(START // MINUTE_S)] += point.number
         return [by_minute[minute] for minute in range(int(self.minutes) + 1)]
+
+    def excess(self) -> float:
+        """Return by how much the dispatches broke the law of the ramp."""
+        return excess(self.dispatched(), first_rate=self.group.ramp.initial_rate)
 
     def calls(self, method: str) -> Counter[str]:
         """Return how calls of a method have ended, by code, as the emulator counted them."""
