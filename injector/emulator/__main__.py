@@ -93,7 +93,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--issuer", default="", help="Issuer in OIDC tokens; the control port by default.")
 @click.option("--seed", default=0, help="Seed of all chance: made-up ids and faults.")
-@click.option("--log-level", default="WARNING", help="Least level of what is logged.")
+@click.option(
+    "--log-level",
+    default="WARNING",
+    type=click.Choice(("DEBUG", "INFO", "WARNING", "ERROR"), case_sensitive=False),
+    help="Least level of what is logged.",
+)
 def main(  # noqa: PLR0913, PLR0917  # one for each option
     host: str,
     port: int,

@@ -1,6 +1,7 @@
 """What an emulator is started with."""
 
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 
 from injector.emulator.api.service import Rules
@@ -11,6 +12,7 @@ from injector.emulator.transport.ports import Tls
 from injector.errors import Misused
 
 DEFAULT_PORT = 8123
+_LAST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +52,26 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        if self.speed <= 0:
+        if not (self.speed > 0 and isfinite(self.speed)):
             raise Misused(f"speed {self.speed}: needs a number above 0")
+        for name, value in self._lengths().items():
+            if not (value >= 0 and isfinite(value)):
+                raise Misused(f"{name} {value}: needs a number that is 0 or more")
+        for port in (self.port, self.control_port or 0):
+            if not 0 <= port <= _LAST_PORT:
+                raise Misused(f"port {port}: needs a number from 0 to {_LAST_PORT}")
         if self.app_engine and not self.app_engine.startswith(("http://", "https://")):
             raise Misused(f"App Engine at {self.app_engine!r}: needs http://HOST:PORT")
+
+    def _lengths(self) -> dict[str, float]:
+        return {
+            "origin": self.origin or 0.0,
+            "task window": self.windows.task_s,
+            "queue window": self.windows.queue_s,
+            "queue delay": self.rules.ready_s,
+            "operation time": self.rules.operation_s,
+            "max queues": self.rules.max_queues,
+        }
 
     def issuer_name(self) -> str:
         """Return the name of who issues the tokens."""

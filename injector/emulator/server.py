@@ -3,9 +3,12 @@
 import asyncio
 import gc
 import logging
+import os
 import signal
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from injector.emulator.assembly import assemble
@@ -52,14 +55,27 @@ async def running(options: Options) -> AsyncIterator[Running]:
             await stack.enter_async_context(parts.state_file.writing())
         open_queues(parts.service, options)
         await stack.enter_async_context(_dispatching(parts, options))
-        try:
+        with _listening(options.host, options.control_port):
             control_port = await stack.enter_async_context(serve_http(parts, options))
+        with _listening(options.host, options.port):
             server = await _serve(parts, options)
-        except OSError as error:
-            ports = f"{options.host} ports {options.port} and {options.control_port}"
-            raise Misused(f"{ports}: cannot listen ({error.strerror})") from error
         stack.push_async_callback(server.stop, grace_s=_GRACE_S)
         yield Running(server.port, control_port, parts)
+
+
+@contextmanager
+def _listening(host: str, port: int | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Misused(f"{host}:{port}: cannot listen: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    """Return the system's words; asyncio's repeat the address; others' numbers are no errno."""
+    if error.errno is None or isinstance(error, ssl.SSLError | socket.gaierror):
+        return error.strerror or str(error)
+    return os.strerror(error.errno)
 
 
 async def _serve(parts: Parts, options: Options) -> Server:

@@ -6,7 +6,7 @@ from math import inf
 from pathlib import Path
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from injector.emulator.api import messages, paths, queue_form
 from injector.emulator.api.service import Service
@@ -58,8 +58,17 @@ def _in_file(path: Path) -> Iterator[tuple[str, messages.Queue]]:
 def _load(text: str, source: str) -> object:
     try:
         return YAML(typ="safe", pure=True).load(StringIO(text))
-    except YAMLError as error:
-        raise Misused(f"{source}: {error}") from error
+    except (YAMLError, RecursionError) as error:
+        raise Misused(f"{source}: {_cause(error)}") from error
+
+
+def _cause(error: Exception) -> str:
+    """Say in one line what is wrong; the parser's own words go on about how to allow it."""
+    if not isinstance(error, MarkedYAMLError):
+        return " ".join(str(error).split())
+    mark = error.problem_mark or error.context_mark
+    where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+    return f"{error.problem or error.context}{where}"
 
 
 def _mapping(value: object, source: str) -> dict[str, object]:

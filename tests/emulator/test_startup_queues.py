@@ -1,13 +1,16 @@
 """The queues that an emulator starts with."""
 
 import asyncio
+from math import inf, nan
 
 import pytest
 
+from injector.emulator.api.service import Rules
 from injector.emulator.assembly import assemble
 from injector.emulator.options import Options
 from injector.emulator.server import running
 from injector.emulator.startup import open_queues
+from injector.emulator.state.registry import Windows
 from injector.errors import Misused
 
 LOCATION = "projects/p/locations/us-central1"
@@ -72,7 +75,34 @@ def test_missing_file_is_told(tmp_path):
         opened(queues_file=tmp_path / "none.yaml")
 
 
-@pytest.mark.parametrize("options", [{"speed": 0}, {"app_engine": "localhost:8080"}])
+@pytest.mark.parametrize("text", ["- a: {", "a: 1\na: 2\n", "- !x\n\ty", "\x00", "[" * 2000])
+def test_broken_yaml_is_told_in_one_line(tmp_path, text):
+    path = tmp_path / "queues.yaml"
+    path.write_text(text)
+    with pytest.raises(Misused) as failure:
+        opened(queues_file=path)
+    (line,) = str(failure.value).splitlines()
+    assert line.startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"speed": 0},
+        {"speed": nan},
+        {"speed": inf},
+        {"origin": nan},
+        {"port": -1},
+        {"port": 65_536},
+        {"control_port": 70_000},
+        {"windows": Windows(task_s=nan)},
+        {"windows": Windows(queue_s=-1)},
+        {"rules": Rules(operation_s=inf)},
+        {"rules": Rules(ready_s=-1)},
+        {"rules": Rules(max_queues=-1)},
+        {"app_engine": "localhost:8080"},
+    ],
+)
 def test_setting_that_cannot_work_is_refused(options):
     with pytest.raises(Misused, match="needs"):
         Options(**options)
@@ -81,7 +111,8 @@ def test_setting_that_cannot_work_is_refused(options):
 def test_port_that_is_taken_is_told():
     async def twice() -> None:
         async with running(Options(port=0)) as first:
-            with pytest.raises(Misused, match="cannot listen"):
+            taken = f"127.0.0.1:{first.port}: cannot listen: .*in use"
+            with pytest.raises(Misused, match=taken):
                 async with running(Options(port=first.port)):
                     pass
 

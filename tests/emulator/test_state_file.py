@@ -133,6 +133,14 @@ def test_file_of_another_format_is_refused(tmp_path):
         pass
 
 
+def test_file_of_an_emulator_that_runs_is_refused_until_that_has_ended(restarted):
+    refusal = pytest.raises(Misused, match="is in use by another emulator")
+    with restarted(), refusal, restarted():
+        pass
+    with restarted() as after:
+        assert after.queue()
+
+
 def test_call_is_answered_once_its_change_is_in_the_file(tmp_path):
     path = tmp_path / "state.db"
 

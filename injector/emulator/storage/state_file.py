@@ -1,6 +1,7 @@
 """Writes the state behind the calls, and tells when a call's changes are written."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from injector.emulator.api.service import Service
 from injector.emulator.storage import tables
 from injector.emulator.storage.pending import Pending
 from injector.emulator.storage.restoring import restore
+from injector.errors import Misused
 
 _IDLE_S = 0.05
 """How long changes that no call waits for, such as attempts' ends, may stay unwritten."""
@@ -25,7 +27,12 @@ class StateFile:
     def __init__(self, path: Path, service: Service, pending: Pending) -> None:
         self._service = service
         self._pending = pending
-        self._connection = tables.connect(path)
+        self._lock = tables.lock(path)
+        try:
+            self._connection = tables.connect(path)
+        except Misused:
+            os.close(self._lock)
+            raise
         self._wanted = asyncio.Event()
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -74,6 +81,7 @@ class StateFile:
         """Write what is left, and close the file."""
         self.flush()
         self._connection.close()
+        os.close(self._lock)
 
     async def _keep_writing(self) -> None:
         while True:

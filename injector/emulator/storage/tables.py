@@ -1,5 +1,7 @@
 """The tables of a state file, and the statements that change them."""
 
+import fcntl
+import os
 import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +66,23 @@ def connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise Misused(f"{path}: cannot be used as state file ({error})") from error
     return connection
+
+
+def lock(path: Path) -> int:
+    """Keep other emulators off a state file, by a lock beside it; return its descriptor.
+
+    Two would deliver every task twice. Raises Misused while another holds it.
+    """
+    try:
+        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Misused(f"{path}: cannot be used as state file ({error.strerror})") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise Misused(f"{path}: is in use by another emulator; give another file") from error
+    return descriptor
 
 
 def write(connection: sqlite3.Connection, changes: Changes) -> None:
