@@ -1,6 +1,7 @@
 """`injector up`: the whole product on this machine."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 
@@ -10,6 +11,14 @@ from injector.cli.ranges import FiniteRange
 from injector.local.layout import LocalRun
 from injector.local.origin import origin_of
 from injector.local.up import GROUPS_FILE, up
+
+Decorator = Callable[[Callable[..., object]], Callable[..., object]]
+
+
+def _port_option(name: str, usual: int, meaning: str) -> Decorator:
+    return click.option(
+        name, type=click.IntRange(1, 65_535), default=usual, show_default=True, help=meaning
+    )
 
 
 @click.command("up")
@@ -32,15 +41,10 @@ from injector.local.up import GROUPS_FILE, up
     show_default=True,
     help="How many seconds the run's clock counts in one second.",
 )
-@click.option("--port", default=8080, show_default=True, help="The service's port.")
-@click.option("--emulator-port", default=8123, show_default=True, help="The emulator's gRPC port.")
-@click.option(
-    "--control-port",
-    default=8124,
-    show_default=True,
-    help="The emulator's HTTP port: control, REST.",
-)
-@click.option("--target-port", default=8090, show_default=True, help="The target's port.")
+@_port_option("--port", 8080, "The service's port.")
+@_port_option("--emulator-port", 8123, "The emulator's gRPC port.")
+@_port_option("--control-port", 8124, "The emulator's HTTP port: control, REST.")
+@_port_option("--target-port", 8090, "The target's port.")
 @click.option("--no-target", is_flag=True, help="Run no target; the tasks call your own.")
 def command(  # noqa: PLR0913  (one for each option)
     *,

@@ -5,11 +5,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 from injector.errors import Misused
 from injector.local.layout import GROUPS, LocalRun
-from injector.local.owner import owned
+from injector.local.origin import keep_origin
+from injector.local.owner import FREE_WITHIN_S, owned
 from injector.local.programs import Programs
 from injector.local.ticks import LOOK_EVERY_S, Ticks
 from injector.manifest import load_groups
@@ -32,9 +34,11 @@ def up(run: LocalRun, *, announce: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def started(run: LocalRun, *, announce: Callable[[str], None]) -> Iterator[Programs]:
-    """Yield the run's programs, all ready; stop them at the end."""
-    with owned(run.folder) as lock, Programs(announce, held=(lock,)) as programs:
+def started(
+    run: LocalRun, *, announce: Callable[[str], None], within_s: float = FREE_WITHIN_S
+) -> Iterator[Programs]:
+    """Yield the run's programs, all ready; stop them at the end. Wait `within_s` for the folder."""
+    with owned(run.folder, within_s=within_s) as lock, Programs(announce, held=(lock,)) as programs:
         for program in prepare(run).programs():
             programs.start(program)
             announce(f"{program.name} is up, its log is {program.log}")
@@ -42,7 +46,7 @@ def started(run: LocalRun, *, announce: Callable[[str], None]) -> Iterator[Progr
 
 
 def prepare(run: LocalRun) -> LocalRun:
-    """Make the run's folder and default groups; return the run with the queues to make.
+    """Make the run's folder, clock and default groups; return the run with the queues to make.
 
     Misused when a port is taken or the groups cannot be used.
     """
@@ -50,14 +54,17 @@ def prepare(run: LocalRun) -> LocalRun:
     if run.groups == run.folder / GROUPS_FILE and not run.groups.exists():
         run.groups.write_text(GROUPS, encoding="utf-8")
     _check_ports(run)
+    keep_origin(run.folder, speed=run.speed, origin=run.origin)
     return replace(run, queues=_queues(run.groups))
 
 
 def _queues(groups: Path) -> tuple[str, ...]:
     try:
-        text = groups.read_text(encoding="utf-8")
+        text = groups.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise Misused(f"groups file {groups}: {error.strerror}; name a file that exists") from error
+    except UnicodeDecodeError as error:
+        raise Misused(f"groups file {groups}: {error}; save it as UTF-8") from error
     found = load_groups(text, source=str(groups)).values()
     return tuple(queue for group in found for queue in (*group.injector_queues, *group.queues))
 
@@ -69,6 +76,9 @@ def _check_ports(run: LocalRun) -> None:
         "emulator's control": run.control_port,
         "target": run.target_port,
     }
+    for (one, port), (other, same) in combinations(ports.items(), 2):
+        if port and port == same:
+            raise Misused(f"port {port} is given to the {one} and the {other}; give each its own")
     for name, port in ports.items():
         if port is not None and _taken(port):
             raise Misused(

@@ -94,6 +94,15 @@ def test_latency_that_no_target_has_is_refused(latency, capsys):
     assert "Invalid value for '--target-latency'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["-1", "0", "65536", "x"])
+@pytest.mark.parametrize("name", ["--port", "--emulator-port", "--control-port", "--target-port"])
+def test_port_that_is_none_is_refused_before_anything_is_shown(name, port, capsys):
+    assert run(["up", name, port]) == 2
+    shown = capsys.readouterr()
+    assert f"Invalid value for '{name}'" in shown.err
+    assert shown.out == ""
+
+
 @pytest.mark.parametrize("url", ["ftp://x", ":::", "x", "http://", "http://h/?a=b", "http://h:x"])
 def test_service_that_is_no_url_is_refused_at_once(url, capsys):
     assert run(["jobs", "--service", url]) == 2

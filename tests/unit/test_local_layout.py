@@ -7,8 +7,9 @@ import pytest
 from injector.clock import FastClock, SystemClock
 from injector.errors import Misused
 from injector.local.layout import LocalRun
-from injector.local.origin import origin_of
-from injector.local.up import GROUPS_FILE, prepare
+from injector.local.origin import keep_origin, origin_of
+from injector.local.owner import owned
+from injector.local.up import GROUPS_FILE, prepare, started
 
 
 def a_run(folder: Path, **changes: object) -> LocalRun:
@@ -71,6 +72,21 @@ def test_a_missing_groups_file_is_named(tmp_path: Path) -> None:
         prepare(a_run(tmp_path, groups=tmp_path / "nowhere.yaml"))
 
 
+@pytest.mark.parametrize("written", [b"\xff", b"", b"groups: 1\n"])
+def test_groups_that_cannot_be_read_are_refused(tmp_path: Path, written: bytes) -> None:
+    (tmp_path / "g.yaml").write_bytes(written)
+    with pytest.raises(Misused, match=r"g\.yaml"):
+        prepare(a_run(tmp_path, groups=tmp_path / "g.yaml"))
+
+
+def test_one_port_for_two_programs_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(Misused, match=f"port {port} is given to the service and the target"):
+        prepare(a_run(tmp_path, service_port=port, target_port=port))
+
+
 def test_a_taken_port_is_named_before_anything_starts(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -82,10 +98,36 @@ def test_a_taken_port_is_named_before_anything_starts(tmp_path: Path) -> None:
 
 def test_a_folder_started_again_goes_on_in_time(tmp_path: Path) -> None:
     assert origin_of(tmp_path / "run", speed=10.0, now=100.0) == 100.0
+    keep_origin(tmp_path / "run", speed=10.0, origin=100.0)
     assert origin_of(tmp_path / "run", speed=10.0, now=200.0) == 100.0
 
 
+def test_a_second_run_on_a_folder_leaves_the_clock_of_the_first(tmp_path: Path) -> None:
+    keep_origin(tmp_path, speed=30.0, origin=100.0)
+    second = a_run(tmp_path, speed=5.0, origin=origin_of(tmp_path, speed=5.0, now=200.0))
+    refused = pytest.raises(Misused, match="another")
+    with owned(tmp_path), refused, started(second, announce=print, within_s=0):
+        pass
+    assert origin_of(tmp_path, speed=30.0, now=300.0) == 100.0
+
+
+def test_a_run_that_owns_its_folder_keeps_its_clock(tmp_path: Path) -> None:
+    prepare(a_run(tmp_path, speed=20.0, origin=7.0))
+    assert origin_of(tmp_path, speed=20.0, now=300.0) == 7.0
+
+
+@pytest.mark.parametrize(
+    "written", ["junk", "", "[]", '{"speed": 10.0}', '{"speed": 10.0, "origin": "x"}', "\xff"]
+)
+def test_a_clock_that_cannot_be_read_is_refused_by_its_name(tmp_path: Path, written: str) -> None:
+    (tmp_path / "clock.json").write_text(written, encoding="latin-1")
+    with pytest.raises(Misused, match=r"clock\.json: is not a clock of injector up"):
+        origin_of(tmp_path, speed=10.0, now=100.0)
+
+
 def test_a_clock_with_another_speed_begins_anew(tmp_path: Path) -> None:
-    origin_of(tmp_path, speed=10.0, now=100.0)
-    assert origin_of(tmp_path, speed=5.0, now=200.0) == 200.0
+    keep_origin(tmp_path, speed=10.0, origin=100.0)
+    begun = origin_of(tmp_path, speed=5.0, now=200.0)
+    assert begun == 200.0
+    prepare(a_run(tmp_path, speed=5.0, origin=begun))
     assert json.loads((tmp_path / "clock.json").read_text())["origin"] == 200.0
