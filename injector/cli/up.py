@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from shlex import quote
 
 import click
 
@@ -73,8 +72,4 @@ def command(  # noqa: PLR0913  (one for each option)
         control_port=control_port,
         target_port=None if no_target else target_port,
     )
-    click.echo("In another terminal, so that the commands find this run:\n")
-    for key, value in run.environment.items():
-        click.echo(f"  export {key}={quote(value)}")
-    click.echo("\nCtrl-C stops it.")
     up(run, announce=click.echo)

@@ -19,10 +19,9 @@ def owned(folder: Path, *, within_s: float = FREE_WITHIN_S) -> Iterator[int]:
     """Make the folder and hold its lock; give its descriptor, for who is to hold it as well.
 
     The programs of a run that was killed take a moment to die, so the lock is waited for.
-    Raises Misused when it is not free then.
+    Raises Misused when it is not free then, or the folder cannot be written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    lock = _opened(folder)
     try:
         if not _await(lock, within_s):
             raise Misused(
@@ -31,6 +30,17 @@ def owned(folder: Path, *, within_s: float = FREE_WITHIN_S) -> Iterator[int]:
         yield lock
     finally:
         os.close(lock)
+
+
+def _opened(folder: Path) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise Misused(
+            f"the folder {folder} cannot be used: {error.strerror}; give --folder one that can "
+            "be written to"
+        ) from error
 
 
 def _await(lock: int, within_s: float) -> bool:

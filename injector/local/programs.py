@@ -143,7 +143,10 @@ def _await_ready(program: Program, process: subprocess.Popen[bytes]) -> None:
         retry_error_callback=lambda _: False,
     )
     if not polls(_answers_or_died, program.ready_url, process) or process.poll() is not None:
-        raise Misused(f"{program.name} did not start; it said: {_tail(program.log)}")
+        raise Misused(
+            f"{program.name} did not start; the end of its log, {program.log}:\n"
+            f"{_tail(program.log)}"
+        )
 
 
 def _answers_or_died(url: str, process: subprocess.Popen[bytes]) -> bool:

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from shlex import quote
 
 from injector.errors import Misused
+from injector.ledger import open_ledger
 from injector.local.layout import GROUPS, LocalRun
 from injector.local.origin import keep_origin
 from injector.local.owner import FREE_WITHIN_S, owned
@@ -39,7 +41,9 @@ def started(
 ) -> Iterator[Programs]:
     """Yield the run's programs, all ready; stop them at the end. Wait `within_s` for the folder."""
     with owned(run.folder, within_s=within_s) as lock, Programs(announce, held=(lock,)) as programs:
-        for program in prepare(run).programs():
+        prepared = prepare(run)
+        announce(_told(run))
+        for program in prepared.programs():
             programs.start(program)
             announce(f"{program.name} is up, its log is {program.log}")
         yield programs
@@ -48,14 +52,22 @@ def started(
 def prepare(run: LocalRun) -> LocalRun:
     """Make the run's folder, clock and default groups; return the run with the queues to make.
 
-    Misused when a port is taken or the groups cannot be used.
+    Misused when a port is taken, or the groups or the ledger cannot be used.
     """
     run.folder.mkdir(parents=True, exist_ok=True)
     if run.groups == run.folder / GROUPS_FILE and not run.groups.exists():
         run.groups.write_text(GROUPS, encoding="utf-8")
     _check_ports(run)
+    _check_ledger(run.environment["INJECTOR_LEDGER_URL"])
     keep_origin(run.folder, speed=run.speed, origin=run.origin)
     return replace(run, queues=_queues(run.groups))
+
+
+def _told(run: LocalRun) -> str:
+    """Say how the commands find the run."""
+    exports = (f"  export {key}={quote(value)}" for key, value in run.environment.items())
+    lines = ("In another terminal, so that the commands find this run:\n", *exports)
+    return "\n".join((*lines, "\nCtrl-C stops it."))
 
 
 def _queues(groups: Path) -> tuple[str, ...]:
@@ -84,6 +96,14 @@ def _check_ports(run: LocalRun) -> None:
             raise Misused(
                 f"port {port} for the {name} is taken; stop what uses it, or give another"
             )
+
+
+def _check_ledger(url: str) -> None:
+    ledger = open_ledger(url)
+    try:
+        ledger.ping()
+    finally:
+        ledger.close()
 
 
 def _taken(port: int) -> bool:

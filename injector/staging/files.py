@@ -136,20 +136,31 @@ def speaking_of(name: str) -> Iterator[None]:
         yield
     except InjectorError:
         raise
-    except FileNotFoundError as error:
-        raise NotFound(f"{name}: there is no such file") from error
-    except PermissionError as error:
-        raise Misused(f"{name}: may not be opened: {error.strerror or error}") from error
     except OSError as error:
-        if error.errno not in _MENDABLE:
-            raise _retryable(name, error) from error
-        raise Misused(f"{name}: {error.strerror or error}") from error
+        raise _of_system(name, error) from error
     except ImportError as error:
         raise Misused(f"{name}: needs a package that is not installed: {error}") from error
+    except LookupError as error:
+        raise Misused(f"{name}: is no path and no URL that can be read: {error}") from error
     except ValueError as error:
         raise Misused(f"{name}: {error}") from error
     except Exception as error:
         raise _retryable(name, error) from error
+
+
+def _of_system(name: str, error: OSError) -> InjectorError:
+    if isinstance(error, FileNotFoundError):
+        away = error.__cause__  # fsspec calls a file missing whose server does not answer
+        return (
+            _retryable(name, away)
+            if isinstance(away, OSError)
+            else NotFound(f"{name}: there is no such file")
+        )
+    if isinstance(error, PermissionError):
+        return Misused(f"{name}: may not be opened: {error.strerror or error}")
+    if error.errno in _MENDABLE:
+        return Misused(f"{name}: {error.strerror or error}")
+    return _retryable(name, error)
 
 
 def _retryable(name: str, error: Exception) -> Retryable:

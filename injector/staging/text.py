@@ -9,6 +9,9 @@ from injector.errors import Misused
 from injector.staging.compression import peek
 
 Piece = tuple[str, bytes]
+_NO_ENCODINGS = {"idna", "punycode", "raw-unicode-escape", "unicode-escape"}
+"""What Python calls encodings, though nobody saves a text so."""
+
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -56,14 +59,20 @@ def _originals(pieces: Iterator[Piece]) -> Iterator[bytes]:
 
 
 def _codec(encoding: str, *, name: str) -> str:
+    codec = _looked_up(encoding)
+    if codec is None or codec in _NO_ENCODINGS:
+        raise Misused(f"{name}: {encoding!r} is no text encoding; such as utf-8, cp1252 or utf-16")
+    return codec
+
+
+def _looked_up(encoding: str) -> str | None:
+    """Return the name of an encoding that is read piece by piece; None if there is none."""
     try:
         "".encode(encoding)
         codecs.getincrementaldecoder(encoding)
         return codecs.lookup(encoding).name
-    except (LookupError, UnicodeError) as error:
-        raise Misused(
-            f"{name}: {encoding!r} is no text encoding; such as utf-8, cp1252 or utf-16"
-        ) from error
+    except (LookupError, UnicodeError):
+        return None
 
 
 def _check_start(head: bytes, codec: str, *, name: str) -> None:

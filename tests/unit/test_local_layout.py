@@ -131,3 +131,15 @@ def test_a_clock_with_another_speed_begins_anew(tmp_path: Path) -> None:
     assert begun == 200.0
     prepare(a_run(tmp_path, speed=5.0, origin=begun))
     assert json.loads((tmp_path / "clock.json").read_text())["origin"] == 200.0
+
+
+def test_a_ledger_that_is_none_is_told_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "ledger.db").write_text("shopping list")
+    with pytest.raises(Misused, match=r"ledger\.db is not a SQLite database"):
+        prepare(a_run(tmp_path))
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Misused, match="cannot be used: Not a directory; give --folder"):
+        owned(tmp_path / "file" / "run").__enter__()

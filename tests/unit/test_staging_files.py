@@ -14,6 +14,7 @@ from injector.staging.files import find_files, speaking_of
         (OSError(40, "Too many levels of symbolic links"), Misused, "a.csv: Too many levels"),
         (ImportError("Please install gcsfs"), Misused, "Please install gcsfs"),
         (ValueError("Protocol not known: x"), Misused, "Protocol not known"),
+        (IndexError("list index out of range"), Misused, "a.csv: is no path and no URL"),
         (OSError(28, "No space left on device"), Retryable, "No space left"),
         (TimeoutError("slow"), Retryable, "a.csv: TimeoutError: slow"),
         (RuntimeError("<html>\n" + "x" * 9999), Retryable, "a.csv: RuntimeError: <html> x"),

@@ -100,7 +100,9 @@ def test_text_that_begins_as_another_encoding_does_is_told_which(content, encodi
     assert remedy in fault(content, encoding=encoding)
 
 
-@pytest.mark.parametrize("encoding", ["utf9", "base64", "rot13", "undefined"])
+@pytest.mark.parametrize(
+    "encoding", ["utf9", "base64", "rot13", "undefined", "unicode_escape", "IDNA"]
+)
 def test_what_is_no_text_encoding_is_refused(encoding):
     assert f"{encoding!r} is no text encoding" in fault(b"id", encoding=encoding)
 
