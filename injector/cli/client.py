@@ -117,6 +117,26 @@ class Service:
         """Return the group; raises NotFound."""
         return _object(self._ask("GET", f"/groups/{name}"))
 
+    def operate(self, group: str, kind: str, spec: Json) -> tuple[Json, bool]:
+        """Begin an operation on the group; return it, and whether it is new."""
+        body: Json = {"kind": kind, "spec": spec}
+        answer = self._ask("POST", f"/groups/{group}/operations", json=body)
+        return _object(answer), answer.status_code == requests.codes.created
+
+    def operations(self, group: str = "") -> list[Json]:
+        """Return the newest operations first, of one group or of all."""
+        query = {"group": group} if group else {}
+        found = _object(self._ask("GET", "/operations", params=query))
+        return cast("list[Json]", found["operations"])
+
+    def operation(self, operation: str) -> Json:
+        """Return the operation; raises NotFound."""
+        return _object(self._ask("GET", f"/operations/{operation}"))
+
+    def steer(self, operation: str, act: str) -> Json:
+        """Pause, resume or cancel the operation, and return it."""
+        return _object(self._ask("POST", f"/operations/{operation}/{act}", json={}, once=True))
+
     def _pages(self, path: str, key: str, query: Mapping[str, str]) -> Iterator[Json]:
         after: object = None
         while True:

@@ -1,6 +1,5 @@
 """The command `injector`: finds a subcommand, runs it, and turns its end into an exit code."""
 
-import importlib
 import logging
 import os
 import signal
@@ -12,8 +11,8 @@ from pathlib import Path
 from types import FrameType
 
 import click
-from click.shell_completion import CompletionItem
 
+from injector.cli.lazy import Lazy
 from injector.errors import InjectorError, Misused
 
 COMMANDS: Mapping[str, str] = {
@@ -33,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "rm": "Remove jobs that have ended.",
     "audit": "List who changed what of a job.",
     "ramp": "Show a group's rate, and what the controller decided and why.",
+    "group": "Operate a queue group: resume, ramp, keep warm, spread.",
     "report": "Account for every record of a job.",
     "doctor": "Check credentials, service, queues, ledger, store and clock.",
     "schema": "Print the manifest's JSON Schema for editors.",
@@ -45,49 +45,13 @@ COMMANDS: Mapping[str, str] = {
 FAILED, WRONG_USE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
 
-class Lazy(click.Group):
-    """A group that imports a subcommand only when it runs, so that --help is quick."""
+class Commands(Lazy):
+    """The commands."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
-        """Name the subcommands in the order in which one needs them."""
-        return list(COMMANDS)
-
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002  (click's signature)
-        cmd_name: str,
-    ) -> click.Command | None:
-        """Import the subcommand's module."""
-        if cmd_name not in COMMANDS:
-            return None
-        found = importlib.import_module(f"injector.cli.{cmd_name}").command
-        return found if isinstance(found, click.Command) else None
-
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002  (click's signature)
-        formatter: click.HelpFormatter,
-    ) -> None:
-        """List the subcommands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete a subcommand's name without importing any."""
-        names = (name for name in COMMANDS if name.startswith(incomplete))
-        found = [CompletionItem(name, help=COMMANDS[name]) for name in names]
-        return found or super().shell_complete(ctx, incomplete)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand, or say which one is nearest."""
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise click.UsageError(_unknown(args[0]), ctx)
-        return super().resolve_command(ctx, args)
+    table = COMMANDS
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="cloud-tasks-injector", prog_name="injector")
 def cli() -> None:
     """Turn each record of a file into one Cloud Tasks task, exactly once, at a safe rate.
@@ -156,14 +120,6 @@ def _end_of_output(error: OSError) -> int:
         _end(f"{error.filename or 'cannot go on'}: {error.strerror or error}", FAILED)
     sys.stdout = None  # else Python complains when it flushes it
     return FAILED
-
-
-def _unknown(name: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  (only a mistake needs it)
-
-    near = get_close_matches(name, COMMANDS, n=1)
-    remedy = f"did you mean {near[0]!r}?" if near else "see injector --help"
-    return f"no command {name!r}; {remedy}"
 
 
 def _fault(error: Exception) -> str:

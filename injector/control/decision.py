@@ -19,6 +19,7 @@ from injector.control.rules import (
     Kind,
     Thresholds,
     Verdict,
+    Words,
     create_p95_s,
     idle_after_s,
     judge,
@@ -27,10 +28,11 @@ from injector.control.rules import (
 from injector.pacing.limiter import concurrency_needed
 from injector.pacing.ramp import QUEUE_MAX_RATE, Ramp
 
-__all__ = ["Decision", "Kind", "Observation", "RampState", "Thresholds", "decide"]
+__all__ = ["Decision", "Kind", "Observation", "RampState", "Thresholds", "Words", "decide"]
 
 QUEUE_MAX_CONCURRENCY = 5000
 _DEFAULT = Thresholds()
+_WORDS = Words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,14 @@ class Decision:
         return min(self.rate / queues, QUEUE_MAX_RATE), concurrency
 
 
-def decide(
+def decide(  # noqa: PLR0913
     state: RampState,
     seen: Observation,
     now: float,
     *,
     ramp: Ramp,
     limits: Thresholds = _DEFAULT,
+    words: Words = _WORDS,
 ) -> Decision:
     """Decide on the group's rate: the first rule that has something to say says it.
 
@@ -83,7 +86,7 @@ def decide(
     taken, whatever time has passed; a raise needs `ramp.interval_s` of running time since the
     last change, a rate that was used, and nothing that warns.
     """
-    case = _brought_up(Case(state, seen, now, ramp, limits))
+    case = _brought_up(Case(state, seen, now, ramp, limits, words=words))
     return _decision(case, judge(case))
 
 
@@ -148,7 +151,7 @@ def _found_higher(case: Case) -> str:
     if found is None or not rate or same(found, rate) or found < rate:
         return ""
     return (
-        f"someone set the injector queues to {found:g}/s; it is left alone, and the feed goes on "
+        f"someone set {case.words.queues} to {found:g}/s; it is left alone, and the ramp goes on "
         f"at {rate:g}/s"
     )
 

@@ -61,6 +61,15 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """How reasons name what is ramped: its operations, its queues, and one of them."""
+
+    operations: str = "creates"
+    queues: str = "the injector queues"
+    queue: str = "an injector queue"
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A tick's whole case: the state brought up to now, and what was seen."""
 
@@ -70,6 +79,7 @@ class Case:
     ramp: Ramp
     limits: Thresholds
     notices: tuple[str, ...] = ()
+    words: Words = Words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +103,8 @@ def judge(case: Case) -> Verdict:
 def _halted(case: Case) -> Verdict | None:
     if not case.seen.halted:
         return None
-    return Verdict(
-        Kind.HOLD, f"an injector queue is {case.seen.halted}; the ramp's clock stands still"
-    )
+    reason = f"{case.words.queue} is {case.seen.halted}; the ramp's clock stands still"
+    return Verdict(Kind.HOLD, reason)
 
 
 def _idle(case: Case) -> Verdict | None:
@@ -136,7 +145,7 @@ def _found_lower(case: Case) -> Verdict | None:
     found, rate = case.seen.found_rate, case.state.rate
     if found is None or same(found, rate) or found > rate:
         return None
-    reason = f"someone set the injector queues to {found:g}/s instead of {rate:g}/s; climbs on"
+    reason = f"someone set {case.words.queues} to {found:g}/s, not {rate:g}/s; climbs on"
     return Verdict(Kind.HOLD, reason, found)
 
 
@@ -157,18 +166,23 @@ def _overload(case: Case) -> str:
     if signals.creates < limits.least_creates:
         return ""
     if signals.throttled_share >= limits.cut_throttled:
-        return f"the throttle rejects {signals.throttled_share:.1%} of the creates"
+        return f"the throttle rejects {signals.throttled_share:.1%} of the {case.words.operations}"
     if signals.sent >= limits.least_creates and signals.fault_share >= limits.cut_faults:
-        return f"{signals.fault_share:.1%} of the creates end in {_codes(signals.faults)}"
+        return _faulty(case)
     return ""
+
+
+def _faulty(case: Case) -> str:
+    signals = case.seen.signals
+    share, codes = f"{signals.fault_share:.1%}", _codes(signals.faults)
+    return f"{share} of the {case.words.operations} end in {codes}"
 
 
 def _warned(case: Case) -> Verdict | None:
     signals, limits, seen = case.seen.signals, case.limits, case.seen
     enough = signals.sent >= limits.least_creates
     if enough and signals.fault_share >= limits.warn_faults:
-        share = f"{signals.fault_share:.1%}"
-        return Verdict(Kind.HOLD, f"{share} of the creates end in {_codes(signals.faults)}")
+        return Verdict(Kind.HOLD, _faulty(case))
     if slow := _slow(case):
         return Verdict(Kind.HOLD, slow)
     if signals.target_attempts >= limits.least_creates and (

@@ -10,11 +10,14 @@ class Standing:
     """What is known of a group's queues over a span.
 
     `attempts` counts attempts at the target by gRPC status name. `late_s` is how many seconds
-    after their time attempts leave; None when none left, or nobody knows.
+    after their time attempts leave; None when none left, or nobody knows. `attempts_of` and
+    `late_of` say the same by queue; one of which no attempt left is not in them.
     """
 
     attempts: Mapping[str, int] = field(default_factory=dict)
     late_s: float | None = None
+    attempts_of: Mapping[str, int] = field(default_factory=dict)
+    late_of: Mapping[str, float] = field(default_factory=dict)
 
 
 class Watcher(Protocol):

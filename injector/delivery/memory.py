@@ -85,10 +85,23 @@ class MemoryQueues:
             self.queues[queue] = new
         return new
 
+    def pause_queue(self, queue: str) -> Queue:
+        """Keep the queue from dispatching."""
+        return self._in_state(queue, "PAUSED")
+
+    def resume_queue(self, queue: str) -> Queue:
+        """Let the queue dispatch again."""
+        return self._in_state(queue, "RUNNING")
+
     def create_queue(self, queue: Queue) -> Queue:
         """Create the queue unless it is there."""
         with self._lock:
             return self.queues.setdefault(queue.name, queue)
+
+    def _in_state(self, queue: str, state: str) -> Queue:
+        with self._lock:
+            self.queues[queue] = replace(self.get_queue(queue), state=state)
+            return self.queues[queue]
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""

@@ -186,6 +186,12 @@ class QueueAdmin(Protocol):
         The update mask names the fields that are given; None leaves a field as it is.
         """
 
+    def pause_queue(self, queue: str) -> Queue:
+        """Keep the queue from dispatching; what is under way ends."""
+
+    def resume_queue(self, queue: str) -> Queue:
+        """Let a paused or disabled queue dispatch again, from a cold rate."""
+
     def create_queue(self, queue: Queue) -> Queue:
         """Create the queue with its rate and concurrency, unless it is there already.
 

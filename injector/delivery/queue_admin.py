@@ -51,6 +51,16 @@ class CloudTasksAdmin:
             return found
         return self._ask("UpdateQueue", request.SerializeToString(), ("queue.name", queue))
 
+    def pause_queue(self, queue: str) -> Queue:
+        """Keep the queue from dispatching."""
+        request = types.PauseQueueRequest.pb()(name=queue).SerializeToString()
+        return self._ask("PauseQueue", request, ("name", queue))
+
+    def resume_queue(self, queue: str) -> Queue:
+        """Let the queue dispatch again."""
+        request = types.ResumeQueueRequest.pb()(name=queue).SerializeToString()
+        return self._ask("ResumeQueue", request, ("name", queue))
+
     def create_queue(self, queue: Queue) -> Queue:
         """Create the queue unless it is there."""
         parent = queue.name.rpartition("/queues/")[0]

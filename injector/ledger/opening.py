@@ -11,6 +11,7 @@ from injector.ledger.groups import GroupTable
 from injector.ledger.jobs import JobTable
 from injector.ledger.leases import LeaseTable
 from injector.ledger.notices import NoticeTable
+from injector.ledger.operations import OperationTable
 from injector.ledger.receipts import ReceiptTable
 from injector.ledger.signals import SignalTable
 from injector.ledger.takebacks import TakeBackTable
@@ -29,6 +30,7 @@ class Ledger:
     takebacks: TakeBackTable
     notices: NoticeTable
     answers: AnswerTable
+    operations: OperationTable
 
     def ping(self) -> None:
         """Ask the database for an answer; raises what any call may."""
@@ -58,4 +60,5 @@ def open_ledger(url: str, *, patience_s: float = 20.0, connections: int = 16) ->
         TakeBackTable(database),
         NoticeTable(database),
         AnswerTable(database),
+        OperationTable(database),
     )

@@ -27,6 +27,7 @@ from injector.ledger.values import (
     Totals,
     Tuning,
 )
+from injector.operations.values import Operation
 
 __all__ = [
     "Answers",
@@ -44,6 +45,7 @@ __all__ = [
     "NewJob",
     "Notice",
     "Notices",
+    "Operations",
     "RampDecision",
     "Receipt",
     "Receipts",
@@ -297,6 +299,33 @@ class Answers(Protocol):
         """Remove the answers that were asked for before then."""
 
 
+class Operations(Protocol):
+    """Operations on groups. What names one raises `NotFound` when there is none of that id."""
+
+    def begin(self, operation: Operation, *, lines: Sequence[AuditLine] = ()) -> Operation:
+        """Keep a new operation.
+
+        Raises `Conflict` that names the live one of its group and slot, if there is one.
+        """
+
+    def get(self, operation_id: str) -> Operation:
+        """Return the operation."""
+
+    def list(self, *, group: str = "", limit: int = 100) -> Sequence[Operation]:
+        """Return operations, of one group or of all, newest first."""
+
+    def open(self, group: str) -> Sequence[Operation]:
+        """Return the group's operations that have something left to do, oldest first."""
+
+    def save(
+        self, operation: Operation, *, expected_version: int, lines: Sequence[AuditLine] = ()
+    ) -> bool:
+        """Save it with its audit lines; False, having done nothing, at another version."""
+
+    def acted(self, operation: Operation, *, done: int) -> bool:
+        """Note how many acts are done; False, having done nothing, at another version."""
+
+
 class LedgerPort(Protocol):
     """The ledger's parts."""
 
@@ -331,6 +360,10 @@ class LedgerPort(Protocol):
     @property
     def answers(self) -> Answers:
         """The answers to requests marked with a key."""
+
+    @property
+    def operations(self) -> Operations:
+        """The operations on groups."""
 
     def ping(self) -> None:
         """Ask the database for an answer; raises what any call may."""

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The migration that leads to these tables."""
 
 
@@ -213,4 +213,32 @@ answers = Table(
     PrimaryKeyConstraint("key", name="answers_pkey"),
     Index("answers_by_time", "at"),
     sqlite_with_rowid=False,
+)
+
+operations = Table(
+    "operations",
+    METADATA,
+    Column("key", Integer, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("queue_group", Text, nullable=False),
+    Column("slot", Text, nullable=False),
+    Column("live", Text, unique=True),  # group and slot; NULL: it has ended
+    Column("who", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("steps", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("spec_json", Text, nullable=False),
+    Column("memory_json", Text, nullable=False),
+    Column("acts_json", Text, nullable=False),
+    Column("acts_count", Integer, nullable=False),
+    Column("acts_done", Integer, nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("next_at", Double, nullable=False),
+    Column("ends_at", Double),  # NULL: nobody can say
+    Column("ended_at", Double),  # NULL: it is live
+    Column("version", Integer, nullable=False),
+    Index("operations_by_group", "queue_group", "key"),
+    sqlite_autoincrement=True,
 )

@@ -42,18 +42,26 @@ class Monitoring:
 
     def look(self, queues: Sequence[str], *, since: float, now: float) -> Standing:
         """Tell how the queues stood; they are all of one location."""
+        names = {queue.rpartition("/")[2]: queue for queue in queues}
+        codes: Counter[str] = Counter()
         attempts: Counter[str] = Counter()
         for series in self._series(_ATTEMPTS, queues, since, now):
-            counts = (point.value.int64_value for point in series.points)
-            attempts[series.metric.labels["response_code"]] += sum(counts)
-        late = [
-            (point.value.distribution_value.count, point.value.distribution_value.mean)
-            for series in self._series(_DELAYS_MS, queues, now - LATE_OVER_S, now)
-            for point in series.points
-        ]
-        left = sum(count for count, _ in late)
-        late_ms = sum(count * mean for count, mean in late)
-        return Standing(dict(+attempts), late_ms / 1000 / left if left else None)
+            number = sum(point.value.int64_value for point in series.points)
+            codes[series.metric.labels["response_code"]] += number
+            attempts[names[series.resource.labels["queue_id"]]] += number
+        left: Counter[str] = Counter()
+        late_ms: Counter[str] = Counter()
+        for series in self._series(_DELAYS_MS, queues, now - LATE_OVER_S, now):
+            queue = names[series.resource.labels["queue_id"]]
+            for found in (point.value.distribution_value for point in series.points):
+                left[queue] += found.count
+                late_ms[queue] += found.count * found.mean
+        return Standing(
+            dict(+codes),
+            late_ms.total() / 1000 / left.total() if left.total() else None,
+            dict(+attempts),
+            {queue: late_ms[queue] / 1000 / left[queue] for queue in +left},
+        )
 
     def _series(
         self, metric: str, queues: Sequence[str], start: float, end: float

@@ -1,0 +1,34 @@
+"""`injector group`."""
+
+from collections.abc import Mapping
+
+import click
+
+from injector.cli.lazy import Lazy
+
+COMMANDS: Mapping[str, str] = {
+    "resume": "Let a group's paused queues dispatch again, on the curve.",
+    "ramp": "Raise or lower a group's dispatch rate, on the curve.",
+    "keep-warm": "Keep a group's queues from going cold.",
+    "spread": "Spread many tasks of one instant over the curve.",
+    "operations": "List operations, and pause, resume or cancel one.",
+}
+
+
+class Operations(Lazy):
+    """The operations on groups."""
+
+    table = COMMANDS
+    package = "injector.cli.operating"
+
+
+@click.group(cls=Operations)
+def command() -> None:
+    """Operate the queues of a group; each change is planned first, and takes the time it needs.
+
+    `plan` shows what would happen and changes nothing; `apply` does it, step by step. Killed or
+    interrupted, the same `apply` goes on where it was. With a service, the service does it, and
+    no command needs to stay.
+
+    Example: injector group resume plan welcome
+    """

@@ -1,0 +1,75 @@
+"""The two commands that every operation has: plan, which shows it, and apply, which does it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from injector.cli.charts import plot_option
+from injector.cli.operating.here import apply_here, plan_here
+from injector.cli.operating.there import apply_there
+from injector.cli.operating.view import show_plan
+from injector.cli.options import json_option, service_option
+from injector.operations.kind import AnyKind
+from injector.operations.values import Fields
+from injector.settings import read_settings
+
+Decorator = Callable[[Callable[..., object]], Callable[..., object]]
+
+
+def operation_command(
+    kind: AnyKind, *, does: str, example: str, options: Sequence[Decorator]
+) -> click.Group:
+    """Make an operation's command; each option is named as the field of the spec that it sets.
+
+    `does` is one sentence; `example` the arguments of an example, after plan or apply.
+    """
+    command = click.Group(kind.name, help=_help(does, f"{kind.name} plan {example}"))
+    command.add_command(_plan(kind, f"{kind.name} plan {example}", options))
+    command.add_command(_apply(kind, f"{kind.name} apply {example}", options))
+    return command
+
+
+def _help(words: str, example: str) -> str:
+    return f"{words}\n\nExample: injector group {example}"
+
+
+def _plan(kind: AnyKind, example: str, options: Sequence[Decorator]) -> click.Command:
+    def plan(group: str, url: str, plot: Path | None, *, as_json: bool, **fields: object) -> None:
+        found = plan_here(kind, group, _given(fields), read_settings(), url=url)
+        show_plan(found, as_json=as_json, plot=plot)
+
+    words = "Show what applying it to GROUP would do; nothing is changed."
+    return _command("plan", plan, _help(words, example), (*options, plot_option()))
+
+
+def _apply(kind: AnyKind, example: str, options: Sequence[Decorator]) -> click.Command:
+    def apply(group: str, url: str, *, here: bool, as_json: bool, **fields: object) -> int:
+        settings = read_settings()
+        if here or not (url or settings.service_url):
+            return apply_here(kind, group, _given(fields), settings, as_json=as_json)
+        return apply_there(kind, group, _given(fields), url, as_json=as_json)
+
+    words = (
+        "Do it to GROUP: by the service, where there is one, else by this command until it is "
+        "done. Killed or interrupted, the same command again goes on where it was."
+    )
+    stay = click.option(
+        "--here", is_flag=True, help="Do it from here, with the ledger of INJECTOR_LEDGER_URL."
+    )
+    return _command("apply", apply, _help(words, example), (*options, stay))
+
+
+def _command(
+    name: str, act: Callable[..., object], words: str, options: Sequence[Decorator]
+) -> click.Command:
+    """Put the options around the act, the first one outermost."""
+    for option in reversed((*options, service_option(), json_option())):
+        act = option(act)
+    act = click.argument("group", metavar="GROUP")(act)
+    return click.command(name, help=words)(act)
+
+
+def _given(fields: Fields) -> Fields:
+    """Leave out what was not said, so that the kind's defaults hold."""
+    return {name: value for name, value in fields.items() if value is not None}

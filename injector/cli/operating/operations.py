@@ -1,0 +1,158 @@
+"""`injector group operations`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from injector.cli.operating.book import Book, LedgerBook
+from injector.cli.operating.here import runner_here, stay
+from injector.cli.operating.there import follow
+from injector.cli.operating.view import describe, exit_code, follower
+from injector.cli.options import Decorator, json_option, service_at, service_option
+from injector.cli.output import console, moment, print_json, print_lines, print_pairs, print_table
+from injector.operations.values import Fields
+from injector.settings import read_settings
+
+HEADINGS = ("operation", "group", "state", ">step", "began", "why")
+
+
+@click.group()
+def command() -> None:
+    """List operations; show, follow, pause, resume or cancel one.
+
+    They are the service's, where there is one, else those of the ledger here; --here asks that.
+
+    Example: injector group operations list
+    """
+
+
+def _here_option() -> Decorator:
+    return click.option("--here", is_flag=True, help="Ask the ledger of INJECTOR_LEDGER_URL.")
+
+
+def _operation_argument() -> Decorator:
+    return click.argument("operation", metavar="OPERATION-ID")
+
+
+@command.command("list")
+@click.argument("group", default="")
+@service_option()
+@_here_option()
+@json_option()
+def list_(group: str, url: str, *, here: bool, as_json: bool) -> None:
+    """List operations, those of GROUP or all, newest first.
+
+    Example: injector group operations list welcome
+    """
+    with _book(url, here=here) as book:
+        found = book.operations(group)
+    if as_json:
+        print_lines(found)
+    else:
+        print_table(HEADINGS, map(_row, found))
+
+
+@command.command("show")
+@_operation_argument()
+@service_option()
+@_here_option()
+@json_option()
+def show_(operation: str, url: str, *, here: bool, as_json: bool) -> int:
+    """Show where an operation is; exits with 1 when it is paused or has failed.
+
+    Example: injector group operations show ramp-20261201-090000-3fa9
+    """
+    with _book(url, here=here) as book:
+        found = book.operation(operation)
+    if as_json:
+        print_json(found)
+    else:
+        print_pairs(describe(found))
+    return exit_code(found)
+
+
+@command.command("watch")
+@_operation_argument()
+@service_option()
+@json_option()
+def watch_(operation: str, url: str, *, as_json: bool) -> int:
+    """Follow an operation of the service until it ends or pauses.
+
+    Example: injector group operations watch ramp-20261201-090000-3fa9
+    """
+    service = service_at(url)
+    found = service.operation(operation)
+    with follower(found, read_settings().clock, is_new=False, as_json=as_json) as show:
+        return exit_code(follow(service, operation, show))
+
+
+@command.command("pause")
+@_operation_argument()
+@service_option()
+@_here_option()
+@json_option()
+def pause_(operation: str, url: str, *, here: bool, as_json: bool) -> None:
+    """Pause an operation: what it has set stays set, and no further step is taken.
+
+    Example: injector group operations pause ramp-20261201-090000-3fa9
+    """
+    with _book(url, here=here) as book:
+        _say(book.steer(operation, "pause"), as_json=as_json)
+
+
+@command.command("resume")
+@_operation_argument()
+@service_option()
+@_here_option()
+@json_option()
+def resume_(operation: str, url: str, *, here: bool, as_json: bool) -> int:
+    """Let a paused operation go on; from here, this command then goes on with it.
+
+    Example: injector group operations resume ramp-20261201-090000-3fa9
+    """
+    with _book(url, here=here) as book:
+        found = book.steer(operation, "resume")
+        if isinstance(book, LedgerBook):
+            return stay(book.runner, book.get(operation), is_new=False, as_json=as_json)
+    _say(found, as_json=as_json)
+    return 0
+
+
+@command.command("cancel")
+@_operation_argument()
+@service_option()
+@_here_option()
+@json_option()
+def cancel_(operation: str, url: str, *, here: bool, as_json: bool) -> None:
+    """End an operation for good; it says what it leaves behind.
+
+    Example: injector group operations cancel ramp-20261201-090000-3fa9
+    """
+    with _book(url, here=here) as book:
+        _say(book.steer(operation, "cancel"), as_json=as_json)
+
+
+@contextmanager
+def _book(url: str, *, here: bool) -> Iterator[Book]:
+    """Give where the operations are kept: the service, or the ledger here."""
+    settings = read_settings()
+    if not here and (url or settings.service_url):
+        yield service_at(url)
+        return
+    with runner_here(settings) as runner:
+        yield LedgerBook(runner)
+
+
+def _row(operation: Fields) -> tuple[str, ...]:
+    step = f"{operation['step']}/{operation['steps'] or '?'}"
+    names = (str(operation[name]) for name in ("id", "group", "state"))
+    return (*names, step, moment(operation["started_at"]), str(operation["reason"]))
+
+
+def _say(operation: Fields, *, as_json: bool) -> None:
+    if as_json:
+        print_lines([operation])
+    else:
+        words = f"{operation['id']} is {operation['state']}: {operation['reason']}"
+        console().print(words, markup=False)

@@ -1,0 +1,1 @@
+"""Operations on a queue group that take a while: planned, run step by step, and resumed."""

@@ -1,0 +1,17 @@
+"""The kinds of operations that there are."""
+
+from collections.abc import Mapping
+
+from injector.errors import NotFound
+from injector.operations.kind import AnyKind
+from injector.operations.ramp import RAMP
+
+KINDS: Mapping[str, AnyKind] = {kind.name: kind for kind in (RAMP,)}
+
+
+def kind_of(name: str) -> AnyKind:
+    """Return the kind of that name; raise NotFound that names those there are."""
+    found = KINDS.get(name)
+    if found is None:
+        raise NotFound(f"there is no operation {name[:80]!r}; there are {', '.join(sorted(KINDS))}")
+    return found

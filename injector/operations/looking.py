@@ -1,0 +1,39 @@
+"""Looking at a group's queues: how they are set, and what they did lately."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from injector.control.ramp_state import RampState, evidence_from
+from injector.errors import Misused
+from injector.operations.course import Course, RatesSeen
+from injector.operations.kind import Ports
+from injector.operations.values import Operation
+from injector.pacing.ramp import SAFE_INTERVAL_S
+
+AT_ONCE = 8
+
+
+def look_at_rates(operation: Operation, ports: Ports, now: float) -> RatesSeen:
+    """See how the queues are set, and what they did since the last change.
+
+    What monitoring shows is as old as it says it may be; it is looked at up to then only.
+    """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        queues = list(pool.map(ports.queues.get_queue, operation.queues))
+    ramp = Course.from_fields(operation.memory).ramp if operation.memory else RampState()
+    until = now - ports.late_s
+    since = evidence_from(ramp, now=now, interval_s=SAFE_INTERVAL_S)
+    if not operation.memory:
+        since = until - SAFE_INTERVAL_S
+    if ports.watcher is None or since >= until:
+        return RatesSeen(queues, None, since, until)
+    standing = ports.watcher.look(operation.queues, since=since, now=until)
+    return RatesSeen(queues, standing, since, until)
+
+
+def check_watched(ports: Ports, *, blind: bool) -> None:
+    """Raise Misused where the target's answers cannot be seen and that was not said to be meant."""
+    if ports.watcher is None and not blind:
+        raise Misused(
+            "nobody can say what the target answers: install the extra `monitoring`, and with a "
+            "service set INJECTOR_MONITORING=on; or add --blind to go by the clock alone"
+        )

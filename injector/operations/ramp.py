@@ -1,0 +1,133 @@
+"""ramp: raise or lower a group's dispatch rate on the curve, watching the target's answers."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from injector.errors import Misused
+from injector.operations.course import SAFE_RATE, Conduct, Course, RatesSeen
+from injector.operations.dealing import in_step
+from injector.operations.kind import Kind, Ports
+from injector.operations.looking import check_watched, look_at_rates
+from injector.operations.planning import queues_needed, rates_plan
+from injector.operations.rates import go_on
+from injector.operations.spec import read_spec, write_spec
+from injector.operations.values import Decided, Fields, Operation, Plan
+from injector.operations.verbs import QUEUE_VERBS
+from injector.pacing.limiter import concurrency_needed
+from injector.pacing.ramp import QUEUE_MAX_RATE
+
+NAME = "ramp"
+
+
+@dataclass(frozen=True, slots=True)
+class RampSpec:
+    """What to ramp: all queues together to `to` dispatches a second.
+
+    `start` is where the group is warm already; None takes what it dispatches now, and 500/s if
+    that is less. `latency_s` is how long the target takes, for the plan; None if unknown. `stop`
+    pauses the operation after a cut, and `blind` goes by the clock alone.
+    """
+
+    queues: tuple[str, ...]
+    to: float
+    start: float | None = None
+    latency_s: float | None = None
+    stop: bool = False
+    blind: bool = False
+    give_up_s: float = 7200.0
+
+
+def check(fields: Fields) -> Fields:
+    """Refuse rates that cannot be."""
+    spec = read_spec(fields, RampSpec, kind=NAME)
+    for name, rate in (("to", spec.to), ("start", spec.start)):
+        if rate is not None and not (math.isfinite(rate) and rate > 0):
+            raise Misused(f"ramp: {name} {rate:g} is not a rate; give a number above 0, as 7.5")
+    if spec.to > QUEUE_MAX_RATE * len(spec.queues):
+        raise Misused(
+            f"ramp: to {spec.to:g}/s needs at least {queues_needed(spec.to)} queues of 500/s; the "
+            f"group has {len(spec.queues)}"
+        )
+    return write_spec(spec)
+
+
+def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
+    """See the queues, which must all run."""
+    seen = look_at_rates(operation, ports, now)
+    check_watched(ports, blind=_spec(operation).blind)
+    idle = [queue.name for queue in seen.queues if queue.state != "RUNNING"]
+    if idle and not operation.memory:
+        raise Misused(
+            f"{len(idle)} queues do not run, such as {idle[0]}; "
+            "resume them first: injector group resume"
+        )
+    return seen
+
+
+def course_of(spec: RampSpec, seen: RatesSeen) -> Course:
+    """Return the course from where the group is to where it is wanted."""
+    each = spec.to / len(spec.queues)
+    return Course(dict.fromkeys(spec.queues, each), initial=min(spec.to, _start(spec, seen)))
+
+
+def plan(operation: Operation, seen: RatesSeen, now: float) -> Plan:
+    """Plan the steps up, or the one step down."""
+    del now
+    spec = _spec(operation)
+    course = course_of(spec, seen)
+    before = sum(queue.rate for queue in seen.queues)
+    figures = {
+        "group": f"{operation.group}, {len(spec.queues)} queues set to {before:.6g}/s together",
+        "dispatches now": f"{_measured(seen):.6g}/s",
+        "from": f"{course.initial:.6g}/s",
+        "to": f"{spec.to:.6g}/s, {spec.to / len(spec.queues):.6g}/s a queue",
+    }
+    return rates_plan(
+        course,
+        lambda total: in_step(course.own, total=total),
+        figures=figures,
+        warnings=tuple(_warnings(spec, seen)),
+    )
+
+
+def advance(operation: Operation, seen: RatesSeen, now: float) -> Decided:
+    """Take the next step if the ramp's rules allow it."""
+    spec = _spec(operation)
+    memory = operation.memory
+    course = Course.from_fields(memory) if memory else course_of(spec, seen)
+    conduct = Conduct(settles=False, stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s)
+    return go_on(operation, course, seen, now, conduct)
+
+
+def _spec(operation: Operation) -> RampSpec:
+    return read_spec(operation.spec, RampSpec, kind=NAME)
+
+
+def _start(spec: RampSpec, seen: RatesSeen) -> float:
+    return max(SAFE_RATE, _measured(seen)) if spec.start is None else spec.start
+
+
+def _measured(seen: RatesSeen) -> float:
+    """Return what the group dispatched a second, lately."""
+    attempts: Sequence[int] = list(seen.standing.attempts.values()) if seen.standing else ()
+    return sum(attempts) / seen.span_s if seen.span_s else 0.0
+
+
+def _warnings(spec: RampSpec, seen: RatesSeen) -> Iterator[str]:
+    warm = max(SAFE_RATE, _measured(seen))
+    if spec.start is not None and min(spec.start, spec.to) > warm * 1.001:
+        yield f"start {spec.start:g}/s is above the {warm:.6g}/s that the group is warm for"
+    if spec.latency_s is None:
+        return
+    for queue in seen.queues:
+        needed = concurrency_needed(spec.to / len(spec.queues), spec.latency_s)
+        if needed > queue.concurrency:
+            reached = queue.concurrency / spec.latency_s
+            yield (
+                f"{queue.name} may have {queue.concurrency} tasks under way, which at "
+                f"{spec.latency_s:g} s each is {reached:.6g}/s; it needs {needed}"
+            )
+
+
+RAMP = Kind(NAME, check, look, plan, advance, QUEUE_VERBS)

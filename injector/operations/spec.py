@@ -1,0 +1,27 @@
+"""Reading an operation's spec as the dataclass that its kind wants."""
+
+from dataclasses import asdict
+from typing import TypeVar
+
+import msgspec
+
+from injector.errors import Misused
+from injector.operations.values import Fields
+
+Spec = TypeVar("Spec")
+
+
+def read_spec(fields: Fields, form: type[Spec], *, kind: str) -> Spec:
+    """Read the fields; raise Misused that names the one that is wrong, missing or unknown."""
+    known = form.__dataclass_fields__.keys()  # type: ignore[attr-defined]
+    if strange := [name for name in fields if name not in known]:
+        raise Misused(f"{kind} has no field {strange[0]!r}; it has {', '.join(known)}")
+    try:
+        return msgspec.convert(fields, form)
+    except msgspec.ValidationError as error:
+        raise Misused(f"{kind}: {str(error).replace('`$.', '`')}") from error
+
+
+def write_spec(spec: object) -> Fields:
+    """Write the spec down whole, as JSON would hold it."""
+    return dict(msgspec.to_builtins(asdict(spec)))  # type: ignore[call-overload]

@@ -1,0 +1,80 @@
+"""What operations on a group work with, put together from the settings."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from injector.control.standing import Watcher
+from injector.delivery.address import Address
+from injector.delivery.connection import Connection
+from injector.delivery.ports import QueueAdmin, TaskTemplate, Token
+from injector.errors import Misused
+from injector.operations.kind import Ports, Target
+from injector.queues.access import admin_at
+from injector.settings import Settings
+
+LATE_S = 240.0
+"""How long Cloud Monitoring may take to show what has happened; the emulator takes none."""
+
+KEEP_WARM_PATH = "/keep-warm"
+
+
+def ports_of(settings: Settings, queues: QueueAdmin, watcher: Watcher | None) -> Ports:
+    """Put the ports together over queues and a watcher that are there."""
+    return Ports(
+        queues,
+        settings.clock,
+        watcher,
+        0.0 if settings.emulator_host else LATE_S,
+        _keep_warm(settings),
+    )
+
+
+@contextmanager
+def ports_at(settings: Settings) -> Iterator[Ports]:
+    """Give the ports over connections of their own; close them afterwards.
+
+    Queues are watched where Cloud Monitoring's client is installed.
+    """
+    emulator_host = settings.emulator_host or ""
+    with admin_at(emulator_host) as queues:
+        watcher, connection = _watcher(emulator_host)
+        try:
+            yield ports_of(settings, queues, watcher)
+        finally:
+            if connection:
+                connection.close()
+
+
+def watcher_over(connection: Connection) -> Watcher:
+    """Return who asks Cloud Monitoring; raise Misused where its client is not installed."""
+    try:
+        from injector.queues.monitoring import Monitoring  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise Misused(
+            "INJECTOR_MONITORING='on' needs the extra `monitoring`: "
+            "pip install 'cloud-tasks-injector[monitoring]'"
+        ) from error
+    return Monitoring(connection)
+
+
+def monitoring_connection(emulator_host: str) -> Connection:
+    """Return a connection to Cloud Monitoring, or to the emulator that stands for it."""
+    return Connection(Address(service="monitoring.googleapis.com", emulator_host=emulator_host))
+
+
+def _watcher(emulator_host: str) -> tuple[Watcher | None, Connection | None]:
+    connection = monitoring_connection(emulator_host)
+    try:
+        return watcher_over(connection), connection
+    except Misused:
+        return None, None
+
+
+def _keep_warm(settings: Settings) -> Target | None:
+    """Return where no-op tasks go: to the service, as the first of its queue callers."""
+    if settings.service_url is None and settings.auth != "off":
+        return None
+    token = None
+    if settings.queue_callers:
+        token = Token("oidc", settings.queue_callers[0], settings.base_url)
+    return Target(f"{settings.base_url}{KEEP_WARM_PATH}", TaskTemplate(token=token))
