@@ -7,10 +7,7 @@ import click
 from injector.cli.lazy import Lazy
 
 COMMANDS: Mapping[str, str] = {
-    "resume": "Let a group's paused queues dispatch again, on the curve.",
     "ramp": "Raise or lower a group's dispatch rate, on the curve.",
-    "keep-warm": "Keep a group's queues from going cold.",
-    "spread": "Spread many tasks of one instant over the curve.",
     "operations": "List operations, and pause, resume or cancel one.",
 }
 
@@ -30,5 +27,5 @@ def command() -> None:
     interrupted, the same `apply` goes on where it was. With a service, the service does it, and
     no command needs to stay.
 
-    Example: injector group resume plan welcome
+    Example: injector group ramp plan welcome --to 4000
     """

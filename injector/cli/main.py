@@ -32,7 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "rm": "Remove jobs that have ended.",
     "audit": "List who changed what of a job.",
     "ramp": "Show a group's rate, and what the controller decided and why.",
-    "group": "Operate a queue group: resume, ramp, keep warm, spread.",
+    "group": "Operate the queues of a group, planned first and step by step.",
     "report": "Account for every record of a job.",
     "doctor": "Check credentials, service, queues, ledger, store and clock.",
     "schema": "Print the manifest's JSON Schema for editors.",
