@@ -39,7 +39,7 @@ fmt: $(INSTALLED) ## Format the code
 	$(BIN)/ruff format .
 
 lock: $(INSTALLED) ## Pin what pyproject.toml asks for
-	./requirements/lock $(BIN)/uv
+	./requirements/lock $(CURDIR)/$(BIN)/uv
 
 TOOLS := .venv/tools
 TOOL_CHECKOV := $(TOOLS)/checkov/.installed
