@@ -1,6 +1,6 @@
 """A call as the emulator's core sees it, whatever carries it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from enum import IntEnum
 
 from injector.errors import InjectorError
@@ -55,4 +55,12 @@ raises RpcError or Dropped. An answer that is to come later is an awaitable, whi
 same; one that never ends is a lost answer. The awaitable is cancelled when the caller gives up,
 its deadline passes, or the server stops. Metadata keys are lower case; the caller's deadline is
 there as `grpc-timeout`, in gRPC's own notation.
+"""
+
+Converse = Callable[[AsyncIterator[bytes], Mapping[str, str]], AsyncGenerator[bytes]]
+"""Take a caller's messages as they come and the metadata; answer messages as they come.
+
+This is a call that streams both ways, under the same terms as Handle. The caller's messages end
+when it will send no more; the answers' end is the call's. The iterator is closed when the caller
+gives up, its deadline passes, or the server stops.
 """

@@ -2,11 +2,11 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from injector.emulator.rpc import Handle
+from injector.emulator.rpc import Converse, Handle
 from injector.emulator.transport.ports import Tls
 from injector.emulator.transport.serve import serve
 
@@ -49,11 +49,19 @@ def serving(
     new_event_loop: NewEventLoop = asyncio.new_event_loop,
     port: int = 0,
     tls: Tls | None = None,
+    streams: Mapping[str, Converse] | None = None,
 ) -> Iterator[int]:
     """Serve gRPC calls by `handle`, and give the port."""
     with loop_thread(new_event_loop) as thread:
         server = thread.run(
-            serve(handle, host="127.0.0.1", port=port, tls=tls, transport=transport),
+            serve(
+                handle,
+                host="127.0.0.1",
+                port=port,
+                tls=tls,
+                transport=transport,
+                streams=streams,
+            ),
         )
         try:
             yield server.port

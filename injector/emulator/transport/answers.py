@@ -37,9 +37,9 @@ OK_TRAILERS = field("grpc-status", "0")
 
 
 @lru_cache(maxsize=1024)
-def error_block(code: int, message: str, details: bytes) -> bytes:
-    """Return the header block that ends a call with a status other than OK."""
-    block = OK_HEADERS + field("grpc-status", str(code))
+def error_trailers(code: int, message: str, details: bytes) -> bytes:
+    """Return the trailers that end a call with a status other than OK."""
+    block = field("grpc-status", str(code))
     if message:
         block += field("grpc-message", quote(message, safe=_READABLE))
     if details:
@@ -49,7 +49,14 @@ def error_block(code: int, message: str, details: bytes) -> bytes:
 
 def failed(stream: int, error: RpcError) -> bytes:
     """Return the frames of a call that ends without a message."""
-    return header_frames(stream, error_block(error.code, error.message, error.details))
+    return header_frames(stream, OK_HEADERS + trailers(error))
+
+
+def trailers(error: RpcError | None) -> bytes:
+    """Return the trailers of a call's end; None is its success."""
+    if error is None:
+        return OK_TRAILERS
+    return error_trailers(error.code, error.message, error.details)
 
 
 def refused(stream: int, status: int) -> bytes:

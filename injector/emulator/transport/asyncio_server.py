@@ -8,8 +8,9 @@ done again: so this takes about 4 µs, and has nothing to compile.
 
 import asyncio
 import ssl
+from collections.abc import Mapping
 
-from injector.emulator.rpc import Handle
+from injector.emulator.rpc import Converse, Handle
 from injector.emulator.transport.connection import Connection
 from injector.emulator.transport.ports import Server, Tls
 
@@ -17,18 +18,20 @@ MAX_STREAMS = 100
 """Calls under way on one connection, as many as Google's front ends take."""
 
 
-async def serve(
+async def serve(  # noqa: PLR0913  # what to listen on, and who answers
     handle: Handle,
     *,
     host: str,
     port: int,
     tls: Tls | None = None,
     max_streams: int = MAX_STREAMS,
+    streams: Mapping[str, Converse] | None = None,
 ) -> Server:
     """Listen on host and port (0: any free one) and give each call to `handle`."""
     connections: set[Connection] = set()
+    talks = streams or {}
     server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(handle, max_streams=max_streams, among=connections),
+        lambda: Connection(handle, max_streams=max_streams, among=connections, streams=talks),
         host,
         port,
         backlog=1024,

@@ -1,19 +1,18 @@
 """One client's connection: its calls are handled, and their answers written."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import cast
 
-from injector.emulator.rpc import Code, Dropped, Handle, RpcError
+from injector.emulator.rpc import Converse, Dropped, Handle
+from injector.emulator.transport.conversations import Conversations, end_of
 from injector.emulator.transport.deadline import seconds
 from injector.emulator.transport.frame_reader import NotHttp2
 from injector.emulator.transport.heads import Head
 from injector.emulator.transport.http2 import Broken, goaway
 from injector.emulator.transport.messages import unpack
-from injector.emulator.transport.session import Session
+from injector.emulator.transport.session import Session, Streaming
 
-_logger = logging.getLogger(__name__)
 _NOT_HTTP2 = (
     b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 35\r\n\r\n"
     b"This port speaks gRPC over HTTP/2.\n"
@@ -27,10 +26,23 @@ class Connection(asyncio.Protocol):
     write. A client that does not read what it is sent is not read from either.
     """
 
-    def __init__(self, handle: Handle, *, max_streams: int, among: set["Connection"]) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        *,
+        max_streams: int,
+        among: set["Connection"],
+        streams: Mapping[str, Converse],
+    ) -> None:
         self._handle = handle
         self._among = among
-        self._session = Session(ask=self._ask, forget=self._forget, max_streams=max_streams)
+        self._session = Session(
+            ask=self._ask,
+            forget=self._forget,
+            max_streams=max_streams,
+            streaming=Streaming(streams, self._hear),
+        )
+        self._talks = Conversations(streams, self._session, flush=self._flush, drop=self._drop)
         self._later: dict[int, asyncio.Task[None]] = {}
         self._leaving = self._eof = self._silent = False
         self.closed = asyncio.Event()
@@ -44,6 +56,7 @@ class Connection(asyncio.Protocol):
         """Give up the calls whose answers nobody waits for."""
         for task in self._later.values():
             task.cancel()
+        self._talks.close()
         self._among.discard(self)
         self.closed.set()
 
@@ -73,12 +86,14 @@ class Connection(asyncio.Protocol):
         except Dropped:
             self._drop()
         else:
+            self._talks.moved()
             self._flush()
 
     def leave(self) -> None:
         """Take no new calls, and close when those under way have ended."""
         self._leaving = True
         self._session.leave()
+        self._talks.leave()
         self._flush()
 
     def abort(self) -> None:
@@ -89,13 +104,10 @@ class Connection(asyncio.Protocol):
         try:
             encoding = head.metadata.get("grpc-encoding", "identity")
             answer = self._handle(head.method, unpack(body, encoding), head.metadata)
-        except RpcError as error:
-            self._session.fail(stream, error)
         except Dropped:
             raise
-        except Exception:
-            _logger.exception("call.broke", extra={"method": head.method})
-            self._session.fail(stream, _bug())
+        except Exception as error:  # noqa: BLE001  # a fault of ours must not end the process
+            self._session.fail(stream, end_of(error, head.method))
         else:
             if isinstance(answer, bytes):
                 self._session.answer(stream, answer)
@@ -106,20 +118,19 @@ class Connection(asyncio.Protocol):
         try:
             async with asyncio.timeout(seconds(head.metadata.get("grpc-timeout", ""))):
                 self._session.answer(stream, await answer)
-        except RpcError as error:
-            self._session.fail(stream, error)
-        except TimeoutError:
-            self._session.fail(stream, RpcError(Code.DEADLINE_EXCEEDED, "Deadline Exceeded"))
         except Dropped:
             self._drop()
-        except Exception:
-            _logger.exception("call.broke", extra={"method": head.method})
-            self._session.fail(stream, _bug())
+        except Exception as error:  # noqa: BLE001  # a fault of ours must not end the process
+            self._session.fail(stream, end_of(error, head.method))
         finally:
             del self._later[stream]
         self._flush()
 
+    def _hear(self, stream: int, head: Head, message: bytes | None) -> None:
+        self._talks.hear(stream, head, message)
+
     def _forget(self, stream: int) -> None:
+        self._talks.forget(stream)
         if task := self._later.get(stream):
             task.cancel()
 
@@ -152,7 +163,3 @@ class Connection(asyncio.Protocol):
     def _drop(self) -> None:
         self._write_out()
         self._transport.abort()
-
-
-def _bug() -> RpcError:
-    return RpcError(Code.INTERNAL, "Internal error encountered.")

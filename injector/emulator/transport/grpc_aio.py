@@ -1,12 +1,12 @@
 """gRPC by grpcio's own asyncio server: slow, and everywhere to be had."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from inspect import isawaitable
 
 import grpc
 import grpc.aio
 
-from injector.emulator.rpc import Dropped, Handle, RpcError
+from injector.emulator.rpc import Converse, Dropped, Handle, RpcError
 from injector.emulator.transport.ports import MAX_MESSAGE_BYTES, Server, Tls
 
 _STATUS = {code.value[0]: code for code in grpc.StatusCode}
@@ -19,9 +19,16 @@ _OPTIONS = (
 )
 
 
-async def serve(handle: Handle, *, host: str, port: int, tls: Tls | None = None) -> Server:
+async def serve(
+    handle: Handle,
+    *,
+    host: str,
+    port: int,
+    tls: Tls | None = None,
+    streams: Mapping[str, Converse] | None = None,
+) -> Server:
     """Listen on host and port (0: any free one) and give each call to `handle`."""
-    server = grpc.aio.server(handlers=(_Methods(handle),), options=_OPTIONS)
+    server = grpc.aio.server(handlers=(_Methods(handle, streams or {}),), options=_OPTIONS)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         bound = _listen(server, address, tls)
@@ -50,12 +57,15 @@ class _GrpcAioServer:
 class _Methods(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio ships no types
     """Answers every method's name with the same handler of bytes."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, streams: Mapping[str, Converse]) -> None:
         self._handle = handle
+        self._streams = streams
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
         """Return the handler of one call."""
         method, metadata = details.method, details.invocation_metadata
+        if method in self._streams:
+            return grpc.stream_stream_rpc_method_handler(_talk(self._streams[method], metadata))
         return grpc.unary_unary_rpc_method_handler(_call(self._handle, method, metadata))
 
 
@@ -66,14 +76,34 @@ def _call(
         try:
             answer = handle(method, request, _with_deadline(dict(metadata), context))
             return await answer if isawaitable(answer) else answer
-        except RpcError as error:
-            details = (("grpc-status-details-bin", error.details),) if error.details else ()
-            await context.abort(_STATUS[error.code], error.message, details)
-        except Dropped:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "Socket closed")
+        except (RpcError, Dropped) as error:
+            await _abort(context, error)
         raise AssertionError("abort always raises")
 
     return call
+
+
+def _talk(
+    converse: Converse, metadata: tuple[tuple[str, str], ...]
+) -> Callable[[AsyncIterator[bytes], grpc.aio.ServicerContext], AsyncIterator[bytes]]:
+    async def talk(
+        heard: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[bytes]:
+        try:
+            async for message in converse(heard, _with_deadline(dict(metadata), context)):
+                yield message
+        except (RpcError, Dropped) as error:
+            await _abort(context, error)
+
+    return talk
+
+
+async def _abort(context: grpc.aio.ServicerContext, error: RpcError | Dropped) -> None:
+    if isinstance(error, Dropped):
+        await context.abort(grpc.StatusCode.UNAVAILABLE, "Socket closed")
+    else:
+        details = (("grpc-status-details-bin", error.details),) if error.details else ()
+        await context.abort(_STATUS[error.code], error.message, details)
 
 
 def _with_deadline(metadata: dict[str, str], context: grpc.aio.ServicerContext) -> dict[str, str]:

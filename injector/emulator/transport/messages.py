@@ -23,6 +23,16 @@ def unpack(body: bytes, encoding: str) -> bytes:
     return _decompressed(body[PREFIX_BYTES:], encoding)
 
 
+def take_first(body: bytearray) -> bytes | None:
+    """Take the first whole message off a stream of them, with its prefix; None if there is none."""
+    end = PREFIX_BYTES + int.from_bytes(body[1:PREFIX_BYTES], "big")
+    if len(body) < PREFIX_BYTES or len(body) < end:
+        return None
+    first = bytes(body[:end])
+    del body[:end]
+    return first
+
+
 def _decompressed(packed: bytes, encoding: str) -> bytes:
     if encoding not in _WINDOW_BITS:
         raise RpcError(Code.UNIMPLEMENTED, f"Compression {encoding!r} is not supported.")

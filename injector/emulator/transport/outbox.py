@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from injector.emulator.transport.answers import OK_HEADERS, OK_TRAILERS
+from injector.emulator.transport.answers import OK_HEADERS, OK_TRAILERS, header_frames
 from injector.emulator.transport.http2 import (
     END_HEADERS,
     END_STREAM,
@@ -24,10 +24,14 @@ _HEADERS_FRONT, _TRAILERS_FRONT = _HEADERS[:5], _TRAILERS[:5]
 
 @dataclass(slots=True)
 class _Waiting:
-    """An answer of which `rest` is unsent; the peer takes `window` bytes more of it now."""
+    """An answer of which `rest` is unsent; the peer takes `window` bytes more of it now.
+
+    Without `trailers` more of it is to come.
+    """
 
     rest: memoryview
     window: int
+    trailers: bytes = OK_TRAILERS
 
 
 class Outbox:
@@ -73,6 +77,31 @@ class Outbox:
         self._waiting[stream] = _Waiting(body, self.initial + self._extra.pop(stream, 0))
         self._send((stream,))
 
+    def say(self, stream: int, message: bytes) -> None:
+        """Send one message of a call that answers several."""
+        waiting = self._begun(stream)
+        prefix = len(message).to_bytes(PREFIX_BYTES, "big")
+        waiting.rest = memoryview(b"".join((waiting.rest, prefix, message)))
+        self._send((stream,))
+
+    def finish(self, stream: int, trailers: bytes) -> None:
+        """End a call that answers several, once what it said has left."""
+        self._begun(stream).trailers = trailers
+        self._send((stream,))
+
+    def _begun(self, stream: int) -> _Waiting:
+        waiting = self._waiting.get(stream)
+        if waiting is None:
+            self._out.append(frame(Type.HEADERS, END_HEADERS, stream, OK_HEADERS))
+            window = self.initial + self._extra.pop(stream, 0)
+            waiting = self._waiting[stream] = _Waiting(memoryview(b""), window, trailers=b"")
+        return waiting
+
+    def unsent(self, stream: int) -> int:
+        """Return how many bytes of a stream the peer does not take yet."""
+        waiting = self._waiting.get(stream)
+        return len(waiting.rest) if waiting else 0
+
     def widen(self, stream: int, increment: int) -> None:
         """Take the peer's word that it will take so many bytes more: of a stream, or (0) of all."""
         if stream == 0:
@@ -109,9 +138,9 @@ class Outbox:
                 waiting.rest = waiting.rest[sent:]
                 waiting.window -= sent
                 self._window -= sent
-            if not waiting.rest:
+            if not waiting.rest and waiting.trailers:
                 del self._waiting[stream]
-                self._out.append(frame(Type.HEADERS, END_HEADERS | END_STREAM, stream, OK_TRAILERS))
+                self._out.append(header_frames(stream, waiting.trailers))
 
 
 def _widened(window: int, increment: int) -> int:

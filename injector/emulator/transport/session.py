@@ -1,6 +1,6 @@
 """The server's side of one HTTP/2 connection, without the connection: bytes in, frames out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from injector.emulator.rpc import RpcError
@@ -22,18 +22,22 @@ from injector.emulator.transport.http2 import (
     Setting,
     Type,
 )
-from injector.emulator.transport.messages import PREFIX_BYTES, too_large
+from injector.emulator.transport.messages import PREFIX_BYTES, take_first, too_large
 from injector.emulator.transport.outbox import Outbox
 from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
 
 
 @dataclass(slots=True)
 class _Request:
-    """A call that is not answered; `whole` when its request has been read to the end."""
+    """A call that is not answered; `whole` when its request has been read to the end.
+
+    One that `streams` is told of message by message.
+    """
 
     head: Head
     body: bytearray | None = None
     whole: bool = False
+    streams: bool = False
     owed: int = 0
 
 
@@ -46,13 +50,26 @@ class _Block:
     packed: bytearray = field(default_factory=bytearray)
 
 
+def _unheard(_stream: int, _head: Head, _message: bytes | None) -> None:
+    """Take no messages: no method streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """The methods whose calls stream both ways, and who hears each message, and None at its end."""
+
+    methods: Container[str] = ()
+    hear: Callable[[int, Head, bytes | None], None] = _unheard
+
+
 class Session:
     """Keeps a connection's state and tells `ask` of each whole request.
 
     `ask` is given the stream, the head and the body, and answers through `answer` or `fail`, at
-    once or later. `forget` is told of a stream that its client gave up. What is to be written
-    gathers in `out`. Windows are given back as data comes in, and are so much wider than a frame
-    that no client can overrun them: a flood is met by the bound on what is gathered.
+    once or later. `forget` is told of a stream that its client gave up. Calls that are
+    `streaming` are answered through `say` and `finish`. What is to be written gathers in `out`.
+    Windows are given back as data comes in, and are so much wider than a frame that no client
+    can overrun them: a flood is met by the bound on what is gathered.
     """
 
     def __init__(
@@ -62,10 +79,12 @@ class Session:
         forget: Callable[[int], None],
         max_streams: int,
         most_gathered_bytes: int = 2 * MAX_MESSAGE_BYTES,
+        streaming: Streaming | None = None,
     ) -> None:
         self.out = [http2.greeting(max_streams)]
         self._ask = ask
         self._forget = forget
+        self._streaming = streaming or Streaming()
         self._max_streams = max_streams
         self._most_gathered_bytes = most_gathered_bytes
         self._outbox = Outbox(self.out)
@@ -116,6 +135,23 @@ class Session:
         """End a call with another status, and without a message."""
         self._end(stream, answers.failed(stream, error))
 
+    def say(self, stream: int, message: bytes) -> None:
+        """Send one message of a streaming call."""
+        if stream in self._requests:
+            self._outbox.say(stream, message)
+
+    def finish(self, stream: int, error: RpcError | None = None) -> None:
+        """End a streaming call: well, or with an error."""
+        if error is not None and stream not in self._outbox:
+            self.fail(stream, error)
+        elif request := self._requests.pop(stream, None):
+            self._gathered -= len(request.body or b"")
+            self._outbox.finish(stream, answers.trailers(error))
+
+    def unsent(self, stream: int) -> int:
+        """Return how many bytes of a streaming call its client does not take yet."""
+        return self._outbox.unsent(stream)
+
     def leave(self) -> None:
         """Take no new calls; those under way may end."""
         self._leaving = True
@@ -142,6 +178,11 @@ class Session:
             return
         if flags & PADDED:
             payload = http2.unpadded(flags & PADDED, payload)
+        if request.streams:
+            self._take_messages(request, stream, payload)
+            if flags & END_STREAM:
+                self._hear_end(request, stream)
+            return
         if request.body is not None or not flags & END_STREAM:
             self._gather(request, stream, payload)
             payload = b""
@@ -155,6 +196,19 @@ class Session:
             self._gathered -= len(payload)
             request.body = None
         self._ask(stream, request.head, payload)
+
+    def _take_messages(self, request: _Request, stream: int, payload: bytes) -> None:
+        """Tell of each message that is now whole."""
+        self._gather(request, stream, payload)
+        body = request.body or bytearray()
+        while stream in self._requests and (message := take_first(body)) is not None:
+            self._gathered -= len(message)
+            self._streaming.hear(stream, request.head, message)
+
+    def _hear_end(self, request: _Request, stream: int) -> None:
+        request.whole = True
+        if stream in self._requests:
+            self._streaming.hear(stream, request.head, None)
 
     def _gather(self, request: _Request, stream: int, payload: bytes) -> None:
         """Keep a part of a body, and let the client send more of it."""
@@ -206,6 +260,10 @@ class Session:
         request = self._requests[stream] = _Request(head, whole=bool(flags & END_STREAM))
         if head.refused:
             self._end(stream, answers.refused(stream, head.refused))
+        elif head.method in self._streaming.methods:
+            request.streams = True
+            if request.whole:
+                self._streaming.hear(stream, head, None)
         elif request.whole:
             self._ask(stream, head, b"")
 
@@ -216,6 +274,9 @@ class Session:
             return
         if not flags & END_STREAM:
             raise Broken(Fault.PROTOCOL_ERROR, f"stream {stream} is opened twice")
+        if request.streams:
+            self._hear_end(request, stream)
+            return
         self._complete(request, stream, b"")
 
     def _priority(self, _flags: int, _stream: int, payload: bytes) -> None:
@@ -229,7 +290,7 @@ class Session:
         if request is None:
             return
         self._gathered -= len(request.body or b"")
-        if request.whole:
+        if request.whole or request.streams:
             self._forget(stream)
 
     def _settings(self, flags: int, stream: int, payload: bytes) -> None:
