@@ -39,7 +39,25 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="NAME[=SETTINGS]",
     help="A queue to start with; settings in YAML or JSON, as the API has them.",
 )
-@click.option("--queues-file", type=_FILE, help="A YAML list of queues to start with.")
+@click.option(
+    "--queues-file",
+    type=_FILE,
+    help="A YAML list of queues to start with, or lists of queues, topics and subscriptions.",
+)
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="NAME[=SETTINGS]",
+    help="A Pub/Sub topic to start with.",
+)
+@click.option(
+    "--subscription",
+    "subscriptions",
+    multiple=True,
+    metavar="NAME=SETTINGS",
+    help="A subscription to start with: NAME='{topic: TOPIC}', and what else the API has.",
+)
 @click.option("--auto-create", is_flag=True, help="Make a queue at the first task for it.")
 @click.option(
     "--dynamics",
@@ -108,6 +126,8 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
     app_engine: str,
     queues: tuple[str, ...],
     queues_file: Path | None,
+    topics: tuple[str, ...],
+    subscriptions: tuple[str, ...],
     auto_create: bool,  # noqa: FBT001  # a flag of the command
     dynamics: str,
     speed: float,
@@ -133,7 +153,11 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
     insecure channel to HOST:PORT. On the control port are a status page, /metrics, the v2 JSON
     API under /v2, the keys of its tokens, and /control: clock, faults, reset, history.
 
+    Pub/Sub is on the same port, for PUBSUB_EMULATOR_HOST, in memory only.
+
     Example: injector emulator --queue projects/p/locations/l/queues/q --control-port 8124
+
+    Example: injector emulator --topic projects/p/topics/events
     """
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s %(message)s")
     rules = Rules(
@@ -154,6 +178,8 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
             app_engine=_url(app_engine),
             queues=queues,
             queues_file=queues_file,
+            topics=topics,
+            subscriptions=subscriptions,
             speed=speed,
             origin=origin,
             frozen=frozen,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
+from typing import TYPE_CHECKING
 
 from injector.emulator.api.methods import Method
 from injector.emulator.api.service import Failure, Service
@@ -13,6 +14,7 @@ from injector.emulator.entry.faulty import Faulty
 from injector.emulator.entry.loaded import Loaded
 from injector.emulator.entry.quota import Quota
 from injector.emulator.entry.table import Table
+from injector.emulator.entry.timed import PUBLISH, Timed
 from injector.emulator.faults.plan import Effect, Plan
 from injector.emulator.options import Options
 from injector.emulator.parts import Parts
@@ -24,6 +26,9 @@ from injector.emulator.state.registry import Registry
 from injector.emulator.storage.pending import Pending
 from injector.emulator.storage.state_file import StateFile
 from injector.emulator.timeline import Timeline
+
+if TYPE_CHECKING:
+    from injector.emulator.pubsub.parts import PubSubParts
 
 _FAILING = frozenset({Effect.FAIL_OPERATION})
 
@@ -42,12 +47,17 @@ def assemble(options: Options) -> Parts:
     witnesses = (history, metrics, log, *([pending] if options.state_file else []))
     service.registry = Registry(witnesses, dynamics=options.dynamics, windows=options.windows)
     file = _state_file(options, service, pending)
-    table = Table(service, _telemetry(metrics, log))
+    pubsub = _pubsub(clock, plan, metrics)
+    more = {**_telemetry(metrics, log), **(pubsub.methods if pubsub else {})}
+    table = Table(service, more)
     inner: Handle = Bounded(table if file is None else Durable(table, file))
     if options.quotas:
         inner = Quota(inner, clock.now, table.resource)
     if options.overload is not None:
         inner = Loaded(inner, options.overload, clock, draw)
+    handle: Handle = Faulty(inner, plan, clock, table.resource)
+    if pubsub:
+        handle = Timed(handle, PUBLISH, pubsub.publish_ended)
     return Parts(
         service=service,
         clock=clock,
@@ -56,8 +66,9 @@ def assemble(options: Options) -> Parts:
         metrics=metrics,
         log=log,
         issuer=Issuer(options.issuer_name()),
-        handle=Counted(Faulty(inner, plan, clock, table.resource), metrics.call_ended),
+        handle=Counted(handle, metrics.call_ended),
         state_file=file,
+        pubsub=pubsub,
     )
 
 
@@ -76,6 +87,15 @@ def _telemetry(metrics: Metrics, log: OperationsLog) -> dict[str, Method]:
     except ImportError:  # the extra `monitoring` is not installed
         return {}
     return {**time_series.methods(metrics), **log_entries.methods(log)}
+
+
+def _pubsub(clock: Timeline, plan: Plan, metrics: Metrics) -> "PubSubParts | None":
+    """Return Pub/Sub; None without its client library."""
+    try:
+        from injector.emulator.pubsub.parts import assemble_pubsub  # noqa: PLC0415
+    except ImportError:  # the extra `pubsub` is not installed
+        return None
+    return assemble_pubsub(clock, plan, metrics)
 
 
 def _failing(plan: Plan, clock: Timeline) -> Callable[[str, str], Failure | None]:

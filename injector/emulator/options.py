@@ -19,15 +19,15 @@ _LAST_PORT = 65_535
 class Options:
     """An emulator's settings.
 
-    `port` is gRPC's, `control_port` that of REST, control, metrics and status; 0 takes a free
-    one, and None for the latter none. `tls` is for gRPC; None leaves it unencrypted.
-    `app_engine` is the base URL that stands for every App Engine app. `queues` are made at the
-    start: full names, each with its settings after an `=` if it has any; `queues_file` is a YAML
-    list of the same. `speed` and `origin` set the clock; `frozen` starts it standing, at
-    `origin` if there is one. `overload` is what too many creates meet, if anything; `quotas`
-    limits forced runs and lists as production does. `state_file` keeps the state across
-    restarts. `issuer` is the name in OIDC tokens; empty means the control port, where its keys
-    are shown.
+    `port` is gRPC's, `control_port` that of REST, control, metrics and status; 0 takes a free one,
+    and None for the latter none. `tls` is for gRPC; None leaves it unencrypted. `app_engine` is the
+    base URL that stands for every App Engine app. `queues` are made at the start: full names, each
+    with its settings after an `=` if it has any; so are `topics` and `subscriptions`. `queues_file`
+    is YAML: a list of queues, or lists of each. `speed` and `origin` set the clock; `frozen` starts
+    it standing, at `origin` if there is one. `overload` is what too many creates meet, if anything;
+    `quotas` limits forced runs and lists as production does. `state_file` keeps the state across
+    restarts. `issuer` is the name in OIDC tokens; empty means the control port, where its keys are
+    shown.
     """
 
     host: str = "127.0.0.1"
@@ -38,6 +38,8 @@ class Options:
     app_engine: str = ""
     queues: tuple[str, ...] = ()
     queues_file: Path | None = None
+    topics: tuple[str, ...] = ()
+    subscriptions: tuple[str, ...] = ()
     speed: float = 1.0
     origin: float | None = None
     frozen: bool = False

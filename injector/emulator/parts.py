@@ -1,6 +1,7 @@
 """The parts of a running emulator, as its pages and control need them."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from injector.emulator.api.service import Service
 from injector.emulator.dispatch.tokens import Issuer
@@ -12,12 +13,16 @@ from injector.emulator.rpc import Handle
 from injector.emulator.storage.state_file import StateFile
 from injector.emulator.timeline import Timeline
 
+if TYPE_CHECKING:
+    from injector.emulator.pubsub.parts import PubSubParts
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What an emulator is made of; `handle` is the way in that every transport takes.
 
-    `state_file` is None if the state ends with the process.
+    `state_file` is None if the state ends with the process, `pubsub` if its client library is
+    not there.
     """
 
     service: Service
@@ -29,3 +34,4 @@ class Parts:
     issuer: Issuer
     handle: Handle
     state_file: StateFile | None = None
+    pubsub: "PubSubParts | None" = None

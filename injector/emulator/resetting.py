@@ -6,7 +6,8 @@ from injector.emulator.parts import Parts
 def reset(parts: Parts, *, keep_queues: bool) -> None:
     """Forget tasks, reserved names, operations, policies, keys, faults and records.
 
-    Queues are deleted as well, without reserving their names, or emptied if they are kept.
+    Queues are deleted as well, without reserving their names, or emptied if they are kept, and
+    so are topics and subscriptions.
     Attempts in flight end without effect.
     """
     service, registry = parts.service, parts.service.registry
@@ -25,3 +26,5 @@ def reset(parts: Parts, *, keep_queues: bool) -> None:
     parts.history.clear()
     parts.metrics.clear()
     parts.log.entries.clear()
+    if parts.pubsub:
+        parts.pubsub.reset(keep=keep_queues)

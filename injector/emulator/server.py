@@ -54,6 +54,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
         if parts.state_file is not None:
             await stack.enter_async_context(parts.state_file.writing())
         open_queues(parts.service, options)
+        _open_topics(parts, options)
         await stack.enter_async_context(_dispatching(parts, options))
         with _listening(options.host, options.control_port):
             control_port = await stack.enter_async_context(serve_http(parts, options))
@@ -85,7 +86,17 @@ async def _serve(parts: Parts, options: Options) -> Server:
         port=options.port,
         tls=options.tls,
         transport=options.transport,
+        streams=parts.pubsub.streams if parts.pubsub else {},
     )
+
+
+def _open_topics(parts: Parts, options: Options) -> None:
+    if parts.pubsub:
+        from injector.emulator.pubsub.startup import open_topics  # noqa: PLC0415  # an extra
+
+        open_topics(parts.pubsub.service, options)
+    elif options.topics or options.subscriptions:
+        raise Misused("topics need the extra `pubsub`: pip install 'cloud-tasks-injector[pubsub]'")
 
 
 @asynccontextmanager
@@ -128,6 +139,8 @@ async def _keep_house(parts: Parts) -> None:
         for queue in registry.queues.values():
             parts.metrics.measure_depth(queue, now=now)
         parts.metrics.gather(now=now)
+        if parts.pubsub:
+            parts.pubsub.keep_house()
         await asyncio.sleep(_HOUSEKEEPING_S)
 
 

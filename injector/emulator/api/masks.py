@@ -33,7 +33,7 @@ def _copy_field(
 ) -> None:
     into.ClearField(field.name)
     if field.is_repeated:
-        getattr(into, field.name).extend(getattr(source, field.name))
+        getattr(into, field.name).MergeFrom(getattr(source, field.name))
     elif field.message_type is not None:
         if source.HasField(field.name):
             getattr(into, field.name).CopyFrom(getattr(source, field.name))

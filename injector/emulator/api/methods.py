@@ -19,7 +19,18 @@ TASKS = "/google.cloud.tasks.v2.CloudTasks/"
 _OPERATIONS = "/google.longrunning.Operations/"
 _LOCATIONS = "/google.cloud.location.Locations/"
 
-_RESOURCES = (("queue", "name"), ("parent",), ("name",), ("resource",), ("cmek_config", "name"))
+_RESOURCES = (
+    ("queue", "name"),
+    ("parent",),
+    ("name",),
+    ("resource",),
+    ("cmek_config", "name"),
+    ("subscription",),
+    ("subscription", "name"),
+    ("topic",),
+    ("topic", "name"),
+    ("project",),
+)
 """Where requests have the resource that they are about; the first that is there is it."""
 
 

@@ -1,11 +1,12 @@
 """Numbers of calls, by method and code."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from injector.emulator.rpc import Code, Dropped, Handle, RpcError
 
 Count = Callable[[str, Code, str], None]
-_ROUTING = "x-goog-request-params"
+ROUTING = "x-goog-request-params"
 
 
 class Counted:
@@ -19,26 +20,35 @@ class Counted:
         self, method: str, request: bytes, metadata: Mapping[str, str]
     ) -> bytes | Awaitable[bytes]:
         """Answer a call; raises RpcError or Dropped."""
-        routing = metadata.get(_ROUTING, "")
+        routing = metadata.get(ROUTING, "")
         try:
             answer = self._inner(method, request, metadata)
         except (RpcError, Dropped) as error:
-            self._count(method, _code(error), routing)
+            self._count(method, code_of(error), routing)
             raise
         if isinstance(answer, bytes):
             self._count(method, Code.OK, routing)
             return answer
-        return self._later(method, answer, routing)
-
-    async def _later(self, method: str, answer: Awaitable[bytes], routing: str) -> bytes:
-        try:
-            form = await answer
-        except (RpcError, Dropped) as error:
-            self._count(method, _code(error), routing)
-            raise
-        self._count(method, Code.OK, routing)
-        return form
+        return told_of(answer, lambda code: self._count(method, code, routing))
 
 
-def _code(error: RpcError | Dropped) -> Code:
-    return error.code if isinstance(error, RpcError) else Code.UNAVAILABLE
+async def told_of(answer: Awaitable[bytes], tell: Callable[[Code], None]) -> bytes:
+    """Wait for an answer and tell how the call ended."""
+    try:
+        form = await answer
+    except (RpcError, Dropped, asyncio.CancelledError) as error:
+        tell(code_of(error))
+        raise
+    tell(Code.OK)
+    return form
+
+
+def code_of(error: BaseException) -> Code:
+    """Return the code under which a call's end is counted.
+
+    A caller that gives up, or whose deadline passes, cancels its call: production counts both
+    as CANCELLED.
+    """
+    if isinstance(error, RpcError):
+        return error.code
+    return Code.UNAVAILABLE if isinstance(error, Dropped) else Code.CANCELLED

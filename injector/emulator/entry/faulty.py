@@ -9,7 +9,15 @@ from injector.emulator.rpc import Code, Dropped, Handle, RpcError
 from injector.emulator.timeline import Timeline
 
 _EFFECTS = frozenset(
-    {Effect.ERROR, Effect.LOST, Effect.DROP, Effect.DROP_AFTER, Effect.HANG, Effect.DELAY}
+    {
+        Effect.ERROR,
+        Effect.LOST,
+        Effect.LATE,
+        Effect.DROP,
+        Effect.DROP_AFTER,
+        Effect.HANG,
+        Effect.DELAY,
+    }
 )
 
 
@@ -56,6 +64,10 @@ class Faulty:
         if not faults:
             await self._clock.sleep(delay_s)
             return await _answered(call())
+        if faults[0].effect is Effect.LATE:
+            answer = await _answered(call())
+            await self._clock.sleep(delay_s)
+            return answer
         if faults[0].effect not in (Effect.ERROR, Effect.DROP):
             with suppress(RpcError):
                 await _answered(call())
@@ -69,7 +81,12 @@ async def _end(fault: Fault) -> bytes:
         await asyncio.Event().wait()
     if fault.effect in (Effect.DROP, Effect.DROP_AFTER):
         raise Dropped(f"dropped by {fault.id}")
-    raise RpcError(fault.code, fault.message or _TEXTS.get(fault.code, "Injected by the plan."))
+    raise error_of(fault)
+
+
+def error_of(fault: Fault) -> RpcError:
+    """Return the error that a fault ends a call with."""
+    return RpcError(fault.code, fault.message or _TEXTS.get(fault.code, "Injected by the plan."))
 
 
 async def _answered(answer: bytes | Awaitable[bytes]) -> bytes:

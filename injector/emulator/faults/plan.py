@@ -24,7 +24,8 @@ class Effect(Enum):
 
     ERROR refuses the call before it is looked at. LOST carries it out and then answers with an
     error, as when an answer is lost after the store. DROP cuts the connection before, DROP_AFTER
-    once the call is carried out. HANG carries it out and never answers. DELAY only waits.
+    once the call is carried out. HANG carries it out and never answers. DELAY only waits; LATE
+    carries the call out first and answers after the wait.
     DUPLICATE delivers an attempt twice. FAIL_OPERATION lets a batch's operation end as FAILED,
     after `done` of its work.
     """
@@ -34,6 +35,7 @@ class Effect(Enum):
     DROP = "drop"
     DROP_AFTER = "drop_after"
     HANG = "hang"
+    LATE = "late"
     DELAY = "delay"
     DUPLICATE = "duplicate"
     FAIL_OPERATION = "fail_operation"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from injector.emulator.faults.latency import Latency
 from injector.emulator.faults.plan import Effect, Fault, Plan
@@ -28,14 +28,14 @@ class LatencyForm(BaseModel):
 
 
 class FaultForm(BaseModel):
-    """A fault as it is posted (see Fault)."""
+    """A fault as it is posted (see Fault); a topic or a subscription stands for a queue."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str = ""
     effect: Effect
     methods: tuple[str, ...] = ("*",)
-    queue: str = "*"
+    queue: str = Field("*", validation_alias=AliasChoices("queue", "topic", "subscription"))
     rate: Share = 1.0
     after: Annotated[int, Field(ge=0)] = 0
     every: Annotated[int, Field(ge=1)] = 1

@@ -106,6 +106,13 @@ async def show_queues(parts: Parts, request: web.Request) -> web.Response:
     return web.json_response({"queues": [asdict(row) for row in queue_rows(parts)]})
 
 
+async def show_topics(parts: Parts, request: web.Request) -> web.Response:
+    """List the topics with what was published, and their subscriptions."""
+    del request
+    rows = parts.pubsub.rows() if parts.pubsub else []
+    return web.json_response({"topics": [asdict(row) for row in rows]})
+
+
 async def show_task(parts: Parts, request: web.Request) -> web.Response:
     """Show a task's attempts, and its end if it is over."""
     name = request.match_info["name"]
@@ -175,6 +182,7 @@ ROUTES = (
     ("POST", "/control/reset", reset_all),
     ("GET", "/control/drained", wait_until_drained),
     ("GET", "/control/queues", show_queues),
+    ("GET", "/control/topics", show_topics),
     ("GET", "/control/finished", show_finished),
     ("GET", "/control/tasks/{name:.+}", show_task),
 )

@@ -2,14 +2,23 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
 from injector.emulator.parts import Parts
+from injector.emulator.records.publishes import Publishes
+from injector.emulator.records.series import BOUNDS
 
 _PREFIX = "cloudtasks_"
+_PUBSUB_PREFIX = "pubsub_"
 
 
 def scrape(parts: Parts) -> bytes:
@@ -30,7 +39,8 @@ class _Emulator(Collector):
         yield self._queues("queue_in_flight", "Attempts on their way.", "in_flight")
         yield self._rates()
         yield self._attempts()
-        yield self._calls()
+        yield from self._calls()
+        yield from self._topics()
 
     def _queues(self, name: str, text: str, attribute: str) -> Metric:
         family = GaugeMetricFamily(_PREFIX + name, text, labels=["queue"])
@@ -57,13 +67,50 @@ class _Emulator(Collector):
             family.add_metric(list(labels), number)
         return family
 
-    def _calls(self) -> Metric:
-        family = CounterMetricFamily(
-            _PREFIX + "api_requests", "Calls, by method and code.", labels=["method", "code"]
-        )
+    def _calls(self) -> Iterator[Metric]:
+        families = {
+            prefix: CounterMetricFamily(
+                prefix + "api_requests", "Calls, by method and code.", labels=["method", "code"]
+            )
+            for prefix in (_PREFIX, _PUBSUB_PREFIX)
+        }
         totals: Counter[tuple[str, str]] = Counter()
         for (method, _, _, code), number in self._parts.metrics.calls.totals().items():
             totals[method, code] += number
         for labels, number in totals.items():
-            family.add_metric(list(labels), number)
-        return family
+            of_pubsub = labels[0].startswith("google.pubsub.")
+            families[_PUBSUB_PREFIX if of_pubsub else _PREFIX].add_metric(list(labels), number)
+        yield from families.values()
+
+    def _topics(self) -> Iterator[Metric]:
+        pubsub = self._parts.pubsub
+        if pubsub is None:
+            return
+        yield _latencies(pubsub.publishes)
+        rows = pubsub.rows()
+        sent = CounterMetricFamily(
+            _PUBSUB_PREFIX + "topic_messages", "Messages published.", labels=["topic"]
+        )
+        left = GaugeMetricFamily(
+            _PUBSUB_PREFIX + "subscription_num_undelivered_messages",
+            "Messages that are not acknowledged.",
+            labels=["subscription"],
+        )
+        for row in rows:
+            sent.add_metric([row.name], row.messages)
+            for subscription in row.subscriptions:
+                left.add_metric([subscription.name], subscription.backlog)
+        yield from (sent, left)
+
+
+def _latencies(publishes: Publishes) -> Metric:
+    family = HistogramMetricFamily(
+        _PUBSUB_PREFIX + "topic_send_request_latencies_seconds",
+        "How long publish requests took, by topic and code.",
+        labels=["topic", "response_code"],
+    )
+    for (topic, code), spread in publishes.spreads().items():
+        bounds = [str(bound / 1000) for bound in BOUNDS] + ["+Inf"]
+        below = list(zip(bounds, accumulate(spread.buckets), strict=True))
+        family.add_metric([topic, code], below, spread.mean * spread.count / 1000)
+    return family

@@ -13,6 +13,8 @@ from injector.emulator.state.queue import Queue
 from injector.emulator.state.registry import Witness
 from injector.emulator.state.task import Attempt, Outcome
 
+_PUBSUB = "/google.pubsub.v1."
+
 
 class Metrics(Witness):
     """Attempts by queue and code, how late they left, calls by method and code, depths.
@@ -55,7 +57,7 @@ class Metrics(Witness):
             series.forget(now=now)
         ended, self._ended = self._ended, Counter()
         for (method, code, routing), number in ended.items():
-            if method.startswith(TASKS):
+            if method.startswith((TASKS, _PUBSUB)):
                 self.calls.count((*_call(method, routing), code.name), now=now, number=number)
 
     def measure_depth(self, queue: Queue, *, now: float) -> None:

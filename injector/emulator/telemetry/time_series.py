@@ -95,6 +95,8 @@ def _lines(metrics: Metrics, start: float, end: float) -> Iterator[Line]:
 def _call_lines(metrics: Metrics, start: float, end: float) -> Iterator[Line]:
     for labels in metrics.calls.labels():
         method, project, location, code = labels
+        if not method.startswith("google.cloud.tasks."):
+            continue
         metric_labels = {"api_method": method, "response_code": code}
         resource = {"project_id": project, "location": location, "queue_id": "", "target_type": ""}
         readings = raw(metrics.calls.between(labels, start, end), gauge=False)

@@ -1,0 +1,1 @@
+"""Pub/Sub beside Cloud Tasks, on the same port: publishers, and enough of subscribers."""

@@ -1,0 +1,28 @@
+"""The raw protobuf classes of Pub/Sub (see api/messages.py); types are in the stub beside it."""
+
+from google.pubsub_v1 import types
+
+AcknowledgeRequest = types.AcknowledgeRequest.pb()
+DeleteSubscriptionRequest = types.DeleteSubscriptionRequest.pb()
+DeleteTopicRequest = types.DeleteTopicRequest.pb()
+GetSubscriptionRequest = types.GetSubscriptionRequest.pb()
+GetTopicRequest = types.GetTopicRequest.pb()
+ListSubscriptionsRequest = types.ListSubscriptionsRequest.pb()
+ListSubscriptionsResponse = types.ListSubscriptionsResponse.pb()
+ListTopicSubscriptionsRequest = types.ListTopicSubscriptionsRequest.pb()
+ListTopicSubscriptionsResponse = types.ListTopicSubscriptionsResponse.pb()
+ListTopicsRequest = types.ListTopicsRequest.pb()
+ListTopicsResponse = types.ListTopicsResponse.pb()
+ModifyAckDeadlineRequest = types.ModifyAckDeadlineRequest.pb()
+PublishRequest = types.PublishRequest.pb()
+PublishResponse = types.PublishResponse.pb()
+PubsubMessage = types.PubsubMessage.pb()
+PullRequest = types.PullRequest.pb()
+PullResponse = types.PullResponse.pb()
+ReceivedMessage = types.ReceivedMessage.pb()
+StreamingPullRequest = types.StreamingPullRequest.pb()
+StreamingPullResponse = types.StreamingPullResponse.pb()
+Subscription = types.Subscription.pb()
+Topic = types.Topic.pb()
+UpdateSubscriptionRequest = types.UpdateSubscriptionRequest.pb()
+UpdateTopicRequest = types.UpdateTopicRequest.pb()
