@@ -1,4 +1,4 @@
-"""Which route is for whom. A route that is not named here is for people."""
+"""Which route is for whom, and how much of it. A route that is not named here is for people."""
 
 from collections.abc import Mapping
 
@@ -33,3 +33,4 @@ def _admit() -> None:
     except Refused:
         metrics().refused.inc()
         raise
+    current_app.extensions["allowance"].take(g.caller, role)

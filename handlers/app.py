@@ -3,6 +3,7 @@
 from flask import Flask, Response, g, request
 
 from handlers import access, dashboard, metrics, problems, same_site
+from handlers.allowance import Allowance
 from handlers.auth import Gate
 from handlers.control import control
 from handlers.drain import Drain
@@ -41,6 +42,7 @@ def create_app(settings: Settings, parts: Parts | None = None, keys: KeySet | No
     parts = parts or make_parts(settings)
     app.extensions["parts"] = parts
     app.extensions["gate"] = Gate(settings, keys)
+    app.extensions["allowance"] = Allowance(settings.requests_per_minute)
     app.extensions["metrics"] = metrics.make_metrics()
     app.extensions["drain"] = Drain(parts.close, after_s=settings.drain_s)
     app.before_request(_begin)

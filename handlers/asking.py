@@ -8,7 +8,10 @@ from flask import request
 from pydantic import BaseModel, ValidationError
 
 from handlers.context import read_body
+from handlers.nesting import is_deeper
 from injector.errors import Misused
+
+MAX_DEPTH = 64
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -38,6 +41,8 @@ def query(model: type[Model]) -> Model:
 def body(model: type[Model], *, limit: int, name: str) -> Model:
     """Read the body, whatever type it claims to be; an empty one says nothing."""
     content = read_body(limit)
+    if is_deeper(content, MAX_DEPTH):
+        raise Misused(f"the body is nested more than {MAX_DEPTH} levels deep; send a flatter one")
     try:
         return model.model_validate_json(content or b"{}")
     except ValidationError as error:

@@ -157,6 +157,8 @@ def _responses(operation: Operation) -> Iterator[tuple[str, Json]]:
             answer["content"] = {"application/json": {"schema": _ref(operation.answers)}}
         yield str(status), answer
     always = (503,) if operation.open else ALWAYS
+    if operation.tag != "machines":
+        always = (*always, 429)
     for status in sorted({*always, *operation.refusals}):
         content = {"application/problem+json": {"schema": _ref(Problem)}}
         yield str(status), {"description": HTTPStatus(status).phrase, "content": content}

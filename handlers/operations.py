@@ -97,7 +97,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "health.healthz": Operation("machines", Health, open=True),
     "health.ready": Operation("machines", Health, open=True),
     "health.readyz": Operation("machines", Health, open=True),
-    "health.metrics": Operation("machines", "text/plain"),
+    "health.metrics": Operation("machines", "text/plain", refusals=(429,)),
     "openapi.document": Operation("about", "application/json"),
     "openapi.docs": Operation("about", "text/html"),
     "openapi.docs_file": Operation("about", "", refusals=(404,)),

@@ -15,6 +15,7 @@ from injector.errors import (
     Refused,
     Rejected,
     Retryable,
+    Throttled,
 )
 
 _STATUS: tuple[tuple[type[InjectorError], int], ...] = (
@@ -23,6 +24,7 @@ _STATUS: tuple[tuple[type[InjectorError], int], ...] = (
     (Conflict, 409),
     (Misused, 400),
     (Rejected, 422),
+    (Throttled, 429),
     (Retryable, 503),
 )
 

@@ -8,6 +8,7 @@
     ├── Refused            the caller's identity does not allow it            → HTTP 401 or 403
     ├── Rejected           one record or chunk, refused for good: listed, never sent again
     └── Retryable          not taken; the same again later may succeed        → HTTP 503
+        └── Throttled      the caller asks more than one may                  → HTTP 429
 
 Catch by verdict. Foreign errors are turned into these at the adapter that meets them.
 """
@@ -51,3 +52,7 @@ class Retryable(InjectorError):
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class Throttled(Retryable):
+    """One caller asked for more than its share; nothing was done."""

@@ -1,5 +1,6 @@
 """The service, as the command line talks to it."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -16,6 +17,9 @@ Json = dict[str, object]
 ATTEMPTS = 5
 TIMEOUT_S = 30.0
 PAGE = 200
+MOST_ASKED_S = 60.0
+_GROWING = tenacity.wait_exponential(multiplier=0.5, max=8)
+_JITTER = tenacity.wait_random(0, 0.5)
 _WAY_IN = "set INJECTOR_TOKEN, or INJECTOR_IMPERSONATE to a service account that it lets in"
 
 
@@ -163,7 +167,7 @@ class Service:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(Retryable),
             stop=tenacity.stop_after_attempt(self.attempts),
-            wait=tenacity.wait_exponential(multiplier=0.5, max=8) + tenacity.wait_random(0, 0.5),
+            wait=_wait,
             sleep=self.clock.sleep,
             before_sleep=self._announce,
             reraise=True,
@@ -208,6 +212,11 @@ class Service:
         return answer
 
 
+def _wait(state: tenacity.RetryCallState) -> float:
+    """Wait longer each time, and no shorter than the service asks."""
+    return max(_GROWING(state), _asked(state)) + _JITTER(state)
+
+
 def _away(url: str) -> Retryable:
     return Retryable(f"the service at {url} cannot be reached; is it up?")
 
@@ -218,11 +227,26 @@ def _verdict(answer: requests.Response, url: str) -> InjectorError:
     if status in {401, 403}:
         return Refused(f"the service at {url} does not let you in: {detail}; {_WAY_IN}")
     if status == 429 or status >= 500:
-        return Retryable(f"the service at {url} answered {status}: {detail}")
+        return Retryable(
+            f"the service at {url} answered {status}: {detail}",
+            retry_after_s=_asked_to_wait(answer),
+        )
     if status < 400:
         return Misused(f"{url} answered {status}; it does not seem to be an injector service")
     kinds: dict[int, type[Misused]] = {404: NotFound, 409: Conflict}
     return kinds.get(status, Misused)(detail)
+
+
+def _asked_to_wait(answer: requests.Response) -> float | None:
+    """Return the seconds of Retry-After, within reason; None where it says nothing, or a date."""
+    text = answer.headers.get("Retry-After", "")
+    return min(float(text), MOST_ASKED_S) if re.fullmatch("[0-9]{1,9}", text) else None
+
+
+def _asked(state: tenacity.RetryCallState) -> float:
+    """Wait as long as the service asks to be left alone."""
+    error = state.outcome.exception() if state.outcome else None
+    return (error.retry_after_s or 0.0) if isinstance(error, Retryable) else 0.0
 
 
 def _detail(answer: requests.Response) -> str:

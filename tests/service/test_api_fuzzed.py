@@ -37,7 +37,7 @@ STATES = {"welcome-1": "resume", "paused": "pause", "cancelled": "cancel"}
 def served():
     """A service with a job in each state, of which one has a report."""
     with tempfile.TemporaryDirectory() as folder:
-        house = House(Path(folder), Signer.new(), settings_of())
+        house = House(Path(folder), Signer.new(), settings_of(requests_per_minute=1_000_000))
         for name, act in STATES.items():
             manifest = MANIFEST.replace("welcome-1", name) + "stop_when_rejected: 100%\n"
             house.submit(house.stage(250, bad=[7], manifest=manifest))

@@ -124,3 +124,12 @@ def test_server_that_is_something_else_is_named_as_such(web, answer, words):
     web.get(f"{URL}/jobs/j", **answer)
     with pytest.raises(Misused, match=words):
         service().job("j")
+
+
+@pytest.mark.parametrize(("asked", "least"), [("17", 17), ("99999", 60), ("", 0), ("soon", 0)])
+def test_a_service_that_asks_to_be_left_alone_is_for_as_long_within_reason(web, asked, least):
+    web.get(f"{URL}/jobs/j", status=429, json={"detail": "slower"}, headers={"Retry-After": asked})
+    web.get(f"{URL}/jobs/j", json={"id": "j"})
+    waits = Waits()
+    assert service(waits).job("j") == {"id": "j"}
+    assert least <= waits.slept[0] <= least + 1
