@@ -6,9 +6,10 @@ The first two have a second path, since Cloud Run keeps some that end in z for i
 from flask import Blueprint, Response, jsonify
 
 from handlers.context import drain, parts
+from handlers.logs import event
 from handlers.metrics import exposition
 from handlers.problems import problem
-from injector.errors import InjectorError
+from injector.errors import InjectorError, Misused
 
 health = Blueprint("health", __name__)
 
@@ -28,6 +29,9 @@ def readyz() -> Response:
         return problem(503, "this process is ending")
     try:
         parts().ledger.ping()
+    except Misused as error:
+        event("ledger.unusable", "ERROR", why=str(error))
+        return problem(503, "the ledger cannot be used as it is set up; the service's log says why")
     except InjectorError:
         return problem(503, "the ledger does not answer")
     return jsonify(status="ready")

@@ -1,5 +1,6 @@
 """What a database's error means for who called."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,16 @@ _POSTGRES_REMEDIES = {
     "28": "refuses this user; look at the user and password of the URL",
     "3D000": "does not exist; create it",
 }
+# A connection that is refused carries no code through libpq, only the server's words.
+_POSTGRES_REFUSALS = {
+    "authentication failed": "28P01",
+    "no password supplied": "28P01",
+    "no pg_hba.conf entry": "28000",
+    "is not permitted to log in": "28000",
+    "permission denied for database": "42501",
+}
+_POSTGRES_MISSING = re.compile(r'(role|database) "[^"]*" does not exist')
+_MISSING = {"role": "28000", "database": "3D000"}
 
 
 @contextmanager
@@ -73,8 +84,15 @@ def _postgres_verdict(error: DBAPIError, name: str) -> InjectorError | None:
 
 
 def _sqlstate(error: DBAPIError) -> str:
-    """Return its code; a connection that failed has none and counts as one (08000)."""
+    """Return its code; for a connection that failed, the one that its words stand for."""
     code = getattr(error.orig, "sqlstate", None)
     if code is None and isinstance(error, OperationalError | InterfaceError):
-        return "08000"
+        return _refusal(str(error.orig))
     return str(code)
+
+
+def _refusal(words: str) -> str:
+    """Return the code of a refused connection; of a lost one, or in words unknown here, 08000."""
+    if missing := _POSTGRES_MISSING.search(words):
+        return _MISSING[missing[1]]
+    return next((code for said, code in _POSTGRES_REFUSALS.items() if said in words), "08000")

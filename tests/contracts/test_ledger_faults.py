@@ -6,12 +6,13 @@ from threading import Barrier, Thread
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, event, make_url, text
 from sqlalchemy.engine import Engine
 
 from injector.errors import Misused, Retryable
 from injector.ledger import Ledger, open_ledger, upgrade
 from injector.ledger.ports import NewJob, Receipt
+from injector.ledger.schema import version_of
 
 JOB = NewJob("job", "mail", "{}", "file:///c", 1000, 10, "sha256:1")
 
@@ -180,6 +181,46 @@ def test_server_that_is_away_is_retryable_and_its_password_not_shown():
         ledger.ping()
 
     assert "secret" not in str(away.value)
+
+
+@pytest.fixture
+def locked_postgres(postgres_server: str) -> Iterator[str]:
+    """Give the address of the server, which wants the password of its user `locked`."""
+    with psycopg.connect(postgres_server, autocommit=True) as admin:
+        (hba,) = admin.execute("SHOW hba_file").fetchone() or ("",)
+        kept = Path(hba).read_text(encoding="utf-8")
+        admin.execute("CREATE ROLE locked LOGIN PASSWORD 'right'")
+        admin.execute("CREATE ROLE barred NOLOGIN")
+        Path(hba).write_text(f"local all locked scram-sha-256\n{kept}", encoding="utf-8")
+        admin.execute("SELECT pg_reload_conf()")
+        yield postgres_server
+        Path(hba).write_text(kept, encoding="utf-8")
+        admin.execute("SELECT pg_reload_conf()")
+        admin.execute("DROP ROLE locked")
+        admin.execute("DROP ROLE barred")
+
+
+@pytest.mark.parametrize(
+    ("user", "database", "said"),
+    [
+        ("locked:wrong", "postgres", "refuses this user; look at the user and password"),
+        ("locked", "postgres", "refuses this user"),
+        ("nobody", "postgres", "refuses this user"),
+        ("barred", "postgres", "refuses this user"),
+        ("postgres", "missing", "does not exist; create it"),
+    ],
+)
+def test_server_that_refuses_the_login_is_told_at_once_and_as_it_is(
+    locked_postgres: str, user: str, database: str, said: str
+):
+    url = make_url(locked_postgres).set(database=database).render_as_string(hide_password=False)
+    scheme, _, rest = url.partition("://")
+    url = f"{scheme}://{user}@{rest.partition('@')[2]}"
+
+    for used in (open_ledger(url).ping, lambda: version_of(url), lambda: upgrade(url)):
+        with pytest.raises(Misused, match=said) as refused:
+            used()
+        assert "locked:wrong" not in str(refused.value)
 
 
 def test_units_of_work_that_block_each_other_both_end(postgres: Ledger):

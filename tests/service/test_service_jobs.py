@@ -1,8 +1,10 @@
 import json
+import logging
 from shutil import copytree
 
 import pytest
 
+from injector.errors import Misused
 from injector.ledger.ports import JobState
 from tests.bench import MANIFEST
 from tests.house import Away
@@ -300,3 +302,21 @@ def test_metrics_count_what_was_done(house):
     assert 'injector_records_total{outcome="rejected"} 1.0' in shown
     assert 'injector_fed_chunks_total{again="no",group="welcome"} 3.0' in shown
     assert 'injector_requests_total{route="/jobs",status="201"} 1.0' in shown
+
+
+class Locked(Away):
+    """A ledger that does not let this service in."""
+
+    def ping(self):
+        raise Misused("the ledger postgresql://i@/l refuses this user; look at its password")
+
+
+def test_a_ledger_that_refuses_the_service_is_told_apart_and_its_address_only_logged(house, caplog):
+    house.ledger = Locked()
+    with caplog.at_level(logging.ERROR, "injector"):
+        answer = house.app.test_client().get("/readyz")
+    assert answer.status_code == 503
+    assert "cannot be used as it is set up" in answer.json["detail"]
+    assert "postgresql" not in answer.text
+    (record,) = caplog.records
+    assert (record.event, "refuses this user" in record.fields["why"]) == ("ledger.unusable", True)
