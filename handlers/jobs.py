@@ -44,6 +44,8 @@ def register() -> Response:
     manifest = _manifest(submission.manifest)
     _check_group(manifest.group)
     _check_store(submission.staged)
+    if manifest.notify:
+        parts().webhooks.check(manifest.notify.webhook)
     job = _new_job(manifest, submission)
     now, ledger = parts().clock.now(), parts().ledger
     is_new = ledger.jobs.register(job, now=now, who=caller().name)
@@ -121,7 +123,7 @@ def _check_store(claimed: StagedAs) -> None:
             f"there: set --store or INJECTOR_STORE_URL to {own}"
         )
     try:
-        found = read_staged(claimed.store)
+        found = read_staged(claimed.store, parts().reach)
     except NotFound as error:
         raise Misused(f"the service cannot read the chunks: {error}") from error
     for name in ("records", "chunks", "rejected", "digest"):

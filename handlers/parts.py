@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from handlers.webhook import post
+from handlers.webhook import Webhooks
 from injector.clock import Clock
 from injector.control.feed import Call, Feeder, Horizon
 from injector.control.notify import Notifies
@@ -30,7 +30,7 @@ from injector.manifest import Manifest, compile_request, parse_manifest
 from injector.pacing.hedge import HedgingSettings
 from injector.pacing.throttle import ThrottleSettings
 from injector.settings import Settings
-from injector.staging import ChunkReader
+from injector.staging import Chunk, ChunkReader, Reach, around
 
 JOBS_KEPT = 64
 LEASE_FOR_BUDGETS = 2
@@ -54,6 +54,16 @@ class Parts:
     close: Callable[[], None]
     watcher: Watcher | None = None
 
+    @property
+    def webhooks(self) -> Webhooks:
+        """Return who calls webhooks."""
+        return Webhooks(local=not self.settings.looks_like_production)
+
+    @property
+    def reach(self) -> Reach:
+        """Return where the service reads records in place."""
+        return reach_of(self.settings)
+
     def ticker(self) -> Ticker:
         """Return the controller; its lease outlives the handler's budget, in its clock's time."""
         settings = self.settings
@@ -73,7 +83,7 @@ class Parts:
             patience_s=min(PATIENCE_S * settings.clock_speed, MOST_PATIENCE_S),
             limits=Thresholds().on_clock(settings.clock_speed),
             errands=(
-                Notifies(self.ledger, self.clock, post, settings.webhook_secret),
+                Notifies(self.ledger, self.clock, self.webhooks.post, settings.webhook_secret),
                 TakesBack(self.ledger, self.queues, self.open_job, self.clock),
             ),
             watcher=self.watcher,
@@ -149,7 +159,11 @@ def job_opener(settings: Settings, creator_of: CreatorOf) -> Callable[[Job], Ope
     """Make the function that opens a job, whose manifest and store never change."""
     opened = lru_cache(maxsize=JOBS_KEPT)(
         lambda manifest, store, group, names: _open(
-            parse_manifest(manifest), store, group_of(settings, group), names, creator_of
+            parse_manifest(manifest),
+            ChunkReader(store, reach_of(settings)).read,
+            group_of(settings, group),
+            names,
+            creator_of,
         )
     )
     return lambda job: opened(job.manifest_json, job.store, job.group, job.named_after)
@@ -163,13 +177,23 @@ def group_of(settings: Settings, name: str) -> Group:
     return settings.groups[name]
 
 
+def reach_of(settings: Settings) -> Reach:
+    """Return where records are read in place: a local run's anywhere on its machine."""
+    machine = () if settings.looks_like_production else ("/",)
+    return Reach((around(settings.store_url), *settings.sources, *machine))
+
+
 def _open(
-    manifest: Manifest, store: str, group: Group, names: str, creator_of: CreatorOf
+    manifest: Manifest,
+    read: Callable[[int], Chunk],
+    group: Group,
+    names: str,
+    creator_of: CreatorOf,
 ) -> OpenJob:
     if group.topic:
         raise Misused(f"group {group.name} is a topic, to which this version does not publish")
     return OpenJob(
-        ChunkReader(store).read,
+        read,
         compile_request(manifest, group.queues, ramp=group.ramp, named_after=names),
         creator_of(group.name, manifest.create_mode, manifest.create_timeout),
         manifest.rejects_allowed,

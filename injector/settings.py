@@ -44,6 +44,11 @@ def _emails(value: object) -> object:
     return emails
 
 
+def _places(value: object) -> object:
+    """Split a list written as text."""
+    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+
 def _groups(value: object) -> object:
     """Read groups written in place, or in the file that the text names."""
     if not isinstance(value, str):
@@ -82,6 +87,7 @@ def _host_and_port(value: str) -> str:
 
 Seconds = Annotated[float, Field(gt=0, le=1800, allow_inf_nan=False)]
 Emails = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_emails)]
+Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
 Groups = Annotated[SkipValidation[Mapping[str, Group]], NoDecode, BeforeValidator(_groups)]
 HedgeDelay = Annotated[float, AfterValidator(_hedge_delay)]
 Url = Annotated[str, AfterValidator(base_url_of)]
@@ -168,6 +174,9 @@ class Settings(BaseSettings):
     store_url: str = Field(
         ".injector/chunks",
         description="where chunks are kept: a folder, or a URL such as gs://BUCKET/chunks",
+    )
+    sources: Places = Field(
+        (), description="folders or URLs, separated by commas, such as gs://BUCKET/exports"
     )
     token: str = Field(
         "", repr=False, description="what gcloud auth print-identity-token prints, to call with"

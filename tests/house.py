@@ -42,7 +42,7 @@ class House:
     closed: int = 0
 
     def __post_init__(self) -> None:
-        own = {"store_url": str(self.folder / "chunks")}
+        own = {"store_url": str(self.folder / "chunks"), "sources": (str(self.folder),)}
         self.settings = self.settings.model_copy(update=own)
 
     @cached_property

@@ -4,6 +4,7 @@ from injector.staging.again import Pick, stage_again
 from injector.staging.below import is_below
 from injector.staging.chunk import Bad, Chunk
 from injector.staging.meter import Progress
+from injector.staging.reach import Reach, around
 from injector.staging.reader import ChunkReader, read_staged
 from injector.staging.seal import Staged
 from injector.staging.source import Limits, Source, source_of
@@ -16,8 +17,10 @@ __all__ = [
     "Limits",
     "Pick",
     "Progress",
+    "Reach",
     "Source",
     "Staged",
+    "around",
     "is_below",
     "read_staged",
     "source_of",

@@ -35,7 +35,7 @@ def _place(url: str) -> _Place:
 def _local(url: str) -> _Place:
     found = Folder.at(url)
     scheme = "file" if is_local(found.fs) else "elsewhere"
-    return scheme, tuple(step for step in os.path.realpath(found.path).split("/") if step)
+    return scheme, tuple(step for step in os.path.realpath(found.path or "/").split("/") if step)
 
 
 def _is_plain(steps: tuple[str, ...]) -> bool:

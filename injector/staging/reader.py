@@ -16,7 +16,8 @@ from injector.staging.index import ENTRY, Entry, unpack_entry
 from injector.staging.item import Item
 from injector.staging.jsonl import read_jsonl
 from injector.staging.pin import Pin, Pinned
-from injector.staging.seal import INDEX, Staged, read_seal
+from injector.staging.reach import Reach
+from injector.staging.seal import INDEX, Seal, Staged, read_seal
 from injector.staging.writer import part_name
 
 ORIGINS = "origins"
@@ -28,9 +29,13 @@ _READ = 4 << 20
 _PLACE = Struct("<Q")
 
 
-def read_staged(store_url: str) -> Staged:
-    """Return what a whole staging says of itself. Raises NotFound while it is not whole."""
-    return read_seal(Folder.at(store_url)).staged
+def read_staged(store_url: str, reach: Reach | None = None) -> Staged:
+    """Return what a whole staging says of itself.
+
+    Raises NotFound while it is not whole, and Misused when its records are out of reach, where
+    a reach is given.
+    """
+    return _within(reach, read_seal(Folder.at(store_url))).staged
 
 
 class ChunkReader:
@@ -38,13 +43,13 @@ class ChunkReader:
 
     A chunk takes one ranged read, and one more for each 4096 chunks of the index, of which
     the last few are kept. Raises NotFound for a staging or a chunk that is not there, Conflict
-    when a file that is read in place is no longer what was staged, and Retryable when the
-    storage fails.
+    when a file that is read in place is no longer what was staged, Misused when it is out of
+    `reach`, and Retryable when the storage fails. Without a reach any file is read.
     """
 
-    def __init__(self, store_url: str) -> None:
+    def __init__(self, store_url: str, reach: Reach | None = None) -> None:
         self._folder = Folder.at(store_url)
-        self._seal = read_seal(self._folder)
+        self._seal = _within(reach, read_seal(self._folder))
         self._index_block = lru_cache(maxsize=_BLOCKS)(self._read_index_block)
         pin = self._seal.pin
         self._items = _in_place(pin, self._seal.max_line_bytes) if pin else self._copied
@@ -105,6 +110,12 @@ class ChunkReader:
         if isinstance(body, bytes):
             return Record(ordinal, line, body, file)
         return Bad(ordinal, line, body, file)
+
+
+def _within(reach: Reach | None, seal: Seal) -> Seal:
+    if reach and seal.pin:
+        reach.check(seal.pin.url)
+    return seal
 
 
 def _parse(line: bytes) -> Item:

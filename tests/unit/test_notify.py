@@ -12,7 +12,7 @@ import responses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.webhook import post
+from handlers.webhook import Webhooks
 from injector.control.notify import MOST_TRIES, MOST_WAIT_S, Notifies, next_try, signed
 from injector.errors import Retryable
 from injector.groups import Group
@@ -124,7 +124,7 @@ def test_a_post_that_is_not_answered_2xx_is_to_be_tried_again_and_not_followed(s
     with responses.RequestsMock() as web:
         web.post(URL, status=status, headers={"Location": "https://elsewhere.example/"})
         with pytest.raises(Retryable, match=f"it answered {status}") as failure:
-            post(URL, b"{}", {})
+            Webhooks().post(URL, b"{}", {})
     assert "secret" not in str(failure.value)
 
 
@@ -132,13 +132,13 @@ def test_a_post_that_gets_no_answer_is_to_be_tried_again_without_telling_the_url
     with responses.RequestsMock() as web:
         web.post(URL, body=requests.ConnectionError(f"cannot reach {URL}"))
         with pytest.raises(Retryable) as failure:
-            post(URL, b"{}", {})
+            Webhooks().post(URL, b"{}", {})
     assert str(failure.value) == "no answer (ConnectionError)"
 
 
 def test_a_post_carries_body_and_headers():
     with responses.RequestsMock() as web:
         web.post(URL, status=204)
-        post(URL, b'{"a":1}', {"webhook-id": "x"})
+        Webhooks().post(URL, b'{"a":1}', {"webhook-id": "x"})
         assert web.calls[0].request.body == b'{"a":1}'
         assert web.calls[0].request.headers["webhook-id"] == "x"
