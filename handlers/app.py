@@ -1,5 +1,7 @@
 """The application: gate, routes, and what surrounds every request."""
 
+from collections.abc import Callable
+
 from flask import Flask, Response, g, request
 
 from handlers import access, dashboard, metrics, problems, same_site
@@ -31,13 +33,20 @@ _HEADERS = {
 }
 
 
-def create_app(settings: Settings, parts: Parts | None = None, keys: KeySet | None = None) -> Flask:
+def create_app(
+    settings: Settings,
+    parts: Parts | None = None,
+    keys: KeySet | None = None,
+    trace: Callable[[Flask], None] | None = None,
+) -> Flask:
     """Make the application; nothing is opened, started or asked before the first request.
 
-    Raises Misused for settings that a service cannot run with.
+    But for the thread that sends traces, where they are asked for; `trace` is who makes them,
+    or None for what the settings say. Raises Misused for settings that a service cannot run with.
     """
     _check(settings)
     app = Flask("injector", static_folder=None)
+    (trace or _tracing(settings))(app)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     parts = parts or make_parts(settings)
     app.extensions["parts"] = parts
@@ -64,9 +73,24 @@ def _check(settings: Settings) -> None:
         event("settings.doubted", "CRITICAL", why=warning)
 
 
+def _tracing(settings: Settings) -> Callable[[Flask], None]:
+    """Return what traces an application, if anything does."""
+    if not settings.otlp_endpoint:
+        return lambda _app: None
+    try:
+        from handlers import traces  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise Misused(
+            f"OTEL_EXPORTER_OTLP_ENDPOINT={settings.otlp_endpoint!r} needs the extra `otel`: "
+            "pip install 'cloud-tasks-injector[otel]'"
+        ) from error
+    return lambda app: traces.trace(app, traces.exporting())
+
+
 def _begin() -> None:
     headers = request.headers
-    g.trace = trace_of(headers.get("traceparent", ""), headers.get("X-Cloud-Trace-Context", ""))
+    told = trace_of(headers.get("traceparent", ""), headers.get("X-Cloud-Trace-Context", ""))
+    g.trace = told or g.get("trace", "")
 
 
 def _secure(answer: Response) -> Response:

@@ -189,6 +189,14 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="DEBUG, INFO, WARNING or ERROR"
     )
+    otlp_endpoint: str = Field(
+        "",
+        validation_alias=AliasChoices(
+            "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+        ),
+        pattern=r"^(https?://[^\s]+)?$",
+        description="where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318",
+    )
     metrics_dir: str = Field(
         "",
         validation_alias="PROMETHEUS_MULTIPROC_DIR",
