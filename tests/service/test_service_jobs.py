@@ -62,7 +62,7 @@ WRONG = {
     "no manifest": (lambda house: without(house.stage(), "manifest"), "manifest"),
     "no staging": (lambda house: without(house.stage(), "staged"), "staged"),
     "more than is asked": (lambda house: house.stage() | {"force": True}, "force"),
-    "a deep manifest": (lambda _house: b'{"manifest":' + b"[" * 200_000, "not a job"),
+    "a deep manifest": (lambda _house: b'{"manifest":' + b"[" * 200_000, "64 levels deep"),
     "an empty manifest": (lambda house: house.stage() | {"manifest": {}}, "job"),
     "an unknown group": (
         lambda house: house.stage(manifest=MANIFEST.replace("welcome\n", "nowhere\n")),

@@ -1,6 +1,8 @@
 """Traces: of requests, of the creates below them, and in their log."""
 
 import json
+import logging
+from io import StringIO
 
 import pytest
 from flask import Flask
@@ -64,13 +66,23 @@ def test_a_queue_s_trace_goes_on_to_every_create(client, spans):
     assert {span.parent.span_id for span in creates} == {request.context.span_id}
 
 
-def test_a_request_without_a_trace_begins_one_that_its_log_names(client, spans, caplog):
-    lines = []
-    caplog.handler.setFormatter(JsonLines("p"))
-    caplog.handler.emit = lambda record: lines.append(json.loads(caplog.handler.format(record)))
-    with caplog.at_level("INFO", "injector"):
-        client.post("/inject", json=TASK)
-    (settled,) = [line for line in lines if line.get("event") == "chunk.settled"]
+@pytest.fixture
+def written():
+    """What the service's log writes."""
+    stream = StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines("p"))
+    log = logging.getLogger("injector")
+    log.addHandler(handler)
+    log.setLevel("INFO")
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    log.removeHandler(handler)
+    log.setLevel(logging.NOTSET)
+
+
+def test_a_request_without_a_trace_begins_one_that_its_log_names(client, spans, written):
+    client.post("/inject", json=TASK)
+    (settled,) = [line for line in written() if line.get("event") == "chunk.settled"]
     (request,) = [s for s in spans.get_finished_spans() if s.kind is SpanKind.SERVER]
     named = format_trace_id(request.context.trace_id)
     assert settled["logging.googleapis.com/trace"] == f"projects/p/traces/{named}"
