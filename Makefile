@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos test test-browser check fmt lock lint-deploy image-test app-engine bench clean
+.PHONY: help demo chaos test test-browser check fmt lock lint-deploy image-test app-engine bench docs clean
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
@@ -71,6 +71,10 @@ app-engine: $(INSTALLED) ## Make what gcloud deploys to App Engine, with REST=FI
 
 bench: $(INSTALLED) ## Measure, and write docs/benchmarks.md (ARGS=--full for the sizes aimed at)
 	$(BIN)/python benchmarks/all.py $(ARGS)
+
+docs: $(INSTALLED) ## Build the documentation in build/site, and check its links
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/docs.txt
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 clean: ## Remove what make made
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis

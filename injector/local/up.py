@@ -19,6 +19,8 @@ from injector.local.ticks import LOOK_EVERY_S, Ticks
 from injector.manifest import load_groups
 
 GROUPS_FILE = "groups.yaml"
+ENVIRONMENT = "env"
+"""The file that a shell reads so that the commands find the run."""
 
 
 def up(run: LocalRun, *, announce: Callable[[str], None]) -> None:
@@ -60,14 +62,21 @@ def prepare(run: LocalRun) -> LocalRun:
     _check_ports(run)
     _check_ledger(run.environment["INJECTOR_LEDGER_URL"])
     keep_origin(run.folder, speed=run.speed, origin=run.origin)
+    (run.folder / ENVIRONMENT).write_text("\n".join(_exports(run)) + "\n", encoding="utf-8")
     return replace(run, queues=_queues(run.groups))
 
 
 def _told(run: LocalRun) -> str:
     """Say how the commands find the run."""
-    exports = (f"  export {key}={quote(value)}" for key, value in run.environment.items())
-    lines = ("In another terminal, so that the commands find this run:\n", *exports)
-    return "\n".join((*lines, "\nCtrl-C stops it."))
+    exports = "".join(f"  {line}\n" for line in _exports(run))
+    return (
+        "In another terminal, so that the commands find this run:\n\n"
+        f"  . {quote(str(run.folder / ENVIRONMENT))}\n\nwhich says\n\n{exports}\nCtrl-C stops it."
+    )
+
+
+def _exports(run: LocalRun) -> Iterator[str]:
+    return (f"export {key}={quote(value)}" for key, value in run.environment.items())
 
 
 def _queues(groups: Path) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 import json
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,10 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Misused, match="cannot be used: Not a directory; give --folder"):
         owned(tmp_path / "file" / "run").__enter__()
+
+
+def test_a_shell_finds_the_run_by_its_env_file(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "a folder")
+    prepare(run)
+    asked = ["sh", "-c", '. "$1" && printenv INJECTOR_GROUPS', "sh", str(run.folder / "env")]
+    assert subprocess.check_output(asked, text=True).strip() == str(run.groups)
