@@ -74,7 +74,8 @@ bench: $(INSTALLED) ## Measure, and write docs/benchmarks.md (ARGS=--full for th
 
 docs: $(INSTALLED) ## Build the documentation in build/site, and check its links
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/docs.txt
-	$(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python docs/reference.py docs/reference
+	$(BIN)/zensical build --strict
 
 clean: ## Remove what make made
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -22,6 +22,7 @@ from pydantic import (
     SkipValidation,
     ValidationError,
 )
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from injector.clock import Clock, FastClock, SystemClock
@@ -258,6 +259,11 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
+def variables() -> dict[str, FieldInfo]:
+    """Return each setting by its environment variable."""
+    return {_key(name): field for name, field in Settings.model_fields.items()}
+
+
 def read_settings() -> Settings:
     """Read the environment; raise Misused that lists every wrong key."""
     settings, faults = _read()
@@ -349,7 +355,7 @@ def _read() -> tuple[Settings, list[Fault]]:
 
 
 def _unknown(environ: Mapping[str, str]) -> Iterator[Fault]:
-    known = {_key(name) for name in Settings.model_fields}
+    known = variables()
     for key in sorted(environ):
         if key.startswith(_PREFIX) and key not in known:
             nearest = get_close_matches(key, known, n=1)
