@@ -28,8 +28,7 @@ def manifest() -> str:
     return "\n\n".join(
         (
             "# The manifest",
-            "What `injector schema` prints is this page for your editor; "
-            "`injector init` writes a commented manifest to begin with.",
+            "`injector init` writes a commented one; `injector schema` is this page for an editor.",
             *(_part(name, part) for name, part in parts.items()),
         )
     )
@@ -44,8 +43,7 @@ def settings() -> str:
     return "\n\n".join(
         (
             "# Settings",
-            "Service and commands read them from the environment, once. An empty variable counts "
-            "as unset; all that is wrong is told together.",
+            "Read from the environment, once. An empty variable counts as unset.",
             _table(("variable", "default", "what it needs to be"), rows),
         )
     )
@@ -71,9 +69,8 @@ def api() -> str:
     return "\n\n".join(
         (
             "# HTTP API",
-            "The service describes itself at `/openapi.json` (OpenAPI 3.1) and shows it at `/docs`. "
-            "Errors are problem details (RFC 9457), lists have cursors, changes take an "
-            "`Idempotency-Key` and `If-Match`.",
+            "The service describes itself at `/openapi.json` (3.1), and shows that at `/docs`.",
+            "Errors are problem details (RFC 9457). Lists have cursors; changes take `If-Match`.",
             _table(("request", "what it does"), _routes(document)),
         )
     )
@@ -81,8 +78,8 @@ def api() -> str:
 
 def metrics() -> str:
     """List what `/metrics` shows."""
-    families = [family for family in make_metrics().registry.collect()]
-    rows = ((f"`{family.name}`", family.type, family.documentation) for family in families)
+    families = make_metrics().registry.collect()
+    rows = ((f"`{each.name}`", each.type, each.documentation) for each in families)
     return "\n\n".join(("# Metrics", "At `/metrics`.", _table(("name", "type", "meaning"), rows)))
 
 
@@ -133,7 +130,9 @@ def _said(field: Schema) -> str:
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 import ast
 from io import StringIO
 
+import click
 import pytest
 from ruamel.yaml import YAML
 
@@ -15,12 +16,9 @@ COMMANDS = commands()
 
 def invocation(command, words):
     """Read the words as the command line would, without doing anything."""
-    context = command.make_context(command.name, list(words))
-    if hasattr(command, "resolve_command"):
-        rest = [*context._protected_args, *context.args]
-        _, chosen, rest = command.resolve_command(context, rest)
-        return invocation(chosen, rest)
-    return context
+    if isinstance(command, click.Group):
+        return invocation(command.get_command(click.Context(command), words[0]), words[1:])
+    return command.make_context(command.name, list(words))
 
 
 def test_there_are_examples_of_each_kind():
