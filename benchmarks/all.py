@@ -19,6 +19,7 @@ import demo
 import emulator
 import handler
 import ledger
+import outage
 import overload
 import pacing
 import staging
@@ -34,6 +35,7 @@ BENCHMARKS: Mapping[str, ModuleType] = {
         staging,
         ledger,
         overload,
+        outage,
         pacing,
         dashboard,
         control,

@@ -26,7 +26,10 @@ class ThrottleSettings:
     """How a throttle judges. Raises Misused for a value out of range.
 
     A backend that answers only every k-th call leaves the throttle open; a greater `k` wastes
-    more of its capacity on refusals and notices recovery sooner. `floor` is the share of the
+    more of its capacity on refusals and notices recovery sooner. The SRE book's usual 2 does
+    nothing while half of the calls fail, which is an outage by any name; 1.1 gives up most of the
+    traffic at one failure in ten. Of 1.5 the throttle begins at one in three, below which it is
+    the controller that slows down. `floor` is the share of the
     calls that always passes, without which a recovery would never be noticed. With fewer than
     `least` calls in the window there is no verdict (as with Envoy's `rps_threshold`): the formula
     alone rejects half of everything after a new process's first fault, and 19 of 20 for minutes
@@ -34,7 +37,7 @@ class ThrottleSettings:
     """
 
     window_s: float = 120.0
-    k: float = 2.0
+    k: float = 1.5
     floor: float = 0.05
     least: int = 200
 

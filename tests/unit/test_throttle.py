@@ -58,9 +58,13 @@ def test_formula_gives_a_chance(requests, accepts, k):
     assert 0 <= reject_probability(requests, min(accepts, requests), k) < 1
 
 
-@given(st.lists(st.sampled_from(["answer", "fault", "call"]), max_size=200), st.floats(0, 1000))
-def test_share_follows_the_formula_with_local_rejects_as_requests(happened, start):
-    throttle, answers, requests = Throttle(ThrottleSettings(least=1)), 0, 0
+@given(
+    st.lists(st.sampled_from(["answer", "fault", "call"]), max_size=200),
+    st.floats(0, 1000),
+    st.floats(1, 10),
+)
+def test_share_follows_the_formula_with_local_rejects_as_requests(happened, start, k):
+    throttle, answers, requests = Throttle(ThrottleSettings(k=k, least=1)), 0, 0
     for event in happened:
         if event == "answer":
             throttle.answered(now=start)
@@ -70,7 +74,7 @@ def test_share_follows_the_formula_with_local_rejects_as_requests(happened, star
             continue
         answers += event == "answer"
         requests += 1
-    formula = max(0.0, (requests - 2 * answers) / (requests + 1))
+    formula = max(0.0, (requests - k * answers) / (requests + 1))
     assert throttle.rejected_share(now=start) == pytest.approx(min(formula, 0.95))
 
 
@@ -93,6 +97,18 @@ def test_full_rate_returns_within_a_window_after_an_outage_of_any_length(outage_
     offer(throttle, 100, start=back, until=back + 30, seed=3)
     _, rejected = offer(throttle, 100, start=back + 30, until=back + 40, seed=4)
     assert rejected == 0
+
+
+def test_a_service_that_fails_half_of_its_calls_for_ten_minutes_gets_a_third_of_what_retry_sends():
+    throttle, chance, sent = Throttle(), random.Random(1), 0
+    for i in range(20 * 720):
+        now = i / 20
+        if throttle.admit(now=now, draw=chance.random()):
+            sick = now >= 120
+            sent += sick
+            failed = sick and chance.random() < 0.5
+            (throttle.faulted if failed else throttle.answered)(now=now)
+    assert sent <= 20 * 600 * 2 / 3
 
 
 def test_outage_is_noticed_long_before_the_window_is_over():
@@ -123,7 +139,7 @@ def test_throttle_has_no_verdict_below_the_least_calls_and_the_formulas_from_the
         tell = throttle.answered if answered else throttle.faulted
         tell(now=0, calls=size)
         calls, answers = calls + size, answers + size * answered
-        formula = min(0.95, reject_probability(calls, answers, 2.0))
+        formula = min(0.95, reject_probability(calls, answers, 1.5))
         expected = formula if calls >= least else 0.0
         assert throttle.rejected_share(now=0) == pytest.approx(expected)
 
