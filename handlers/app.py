@@ -18,6 +18,7 @@ from handlers.logs import event, trace_of
 from handlers.openapi import openapi
 from handlers.parts import Parts, make_parts
 from handlers.reports import reports
+from handlers.seats import Seats
 from handlers.steering import steering
 from injector.errors import Misused
 from injector.settings import Settings, service_faults
@@ -54,6 +55,7 @@ def create_app(
     app.extensions["allowance"] = Allowance(settings.requests_per_minute)
     app.extensions["metrics"] = metrics.make_metrics()
     app.extensions["drain"] = Drain(parts.close, after_s=settings.drain_s)
+    app.extensions["seats"] = Seats(settings.threads, patience_s=settings.handler_budget_s / 2)
     app.before_request(_begin)
     metrics.register(app)
     same_site.register(app)

@@ -5,6 +5,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from handlers.drain import Drain
 from handlers.parts import Parts
+from handlers.seats import Seats
 
 
 def parts() -> Parts:
@@ -16,6 +17,12 @@ def parts() -> Parts:
 def drain() -> Drain:
     """Return whether this process is ending."""
     found: Drain = current_app.extensions["drain"]
+    return found
+
+
+def seats() -> Seats:
+    """Return the seats that this process has for fan-outs."""
+    found: Seats = current_app.extensions["seats"]
     return found
 
 

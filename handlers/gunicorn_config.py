@@ -20,6 +20,7 @@ from flask import Flask
 
 from handlers.logs import log_config
 from injector.errors import Misused
+from injector.pacing.limiter import pool_threads
 from injector.settings import Settings, read_service_settings
 
 
@@ -45,7 +46,7 @@ wsgi_app = "handlers.wsgi:application()"
 bind = [_read.listen_at]
 workers = _read.workers
 worker_class = "gthread"
-threads = _read.threads
+threads = pool_threads(_read.threads)
 timeout = int(_read.worker_timeout_s)
 graceful_timeout = 10
 keepalive = 75

@@ -9,7 +9,7 @@ import time
 from flask import Blueprint, Response, jsonify
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from handlers.context import drain, parts, read_body
+from handlers.context import drain, parts, read_body, seats
 from handlers.logs import event
 from handlers.metrics import count_signals, metrics
 from injector.errors import InjectorError, Rejected, Retryable
@@ -28,8 +28,9 @@ def deliver() -> Response:
     """Fan out the chunk that the injector task names."""
     began = time.monotonic()
     try:
-        task = _task()
-        answer = _fan_out(task, began=began)
+        with seats().seat():
+            task = _task()
+            answer = _fan_out(task, began=began)
     except Rejected as error:
         return _rejected(str(error))
     except InjectorError as error:

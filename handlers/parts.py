@@ -87,6 +87,7 @@ class Parts:
                 TakesBack(self.ledger, self.queues, self.open_job, self.clock),
             ),
             watcher=self.watcher,
+            capacity=settings.fan_outs_at_once,
         )
 
 

@@ -140,6 +140,7 @@ class Settings(BaseSettings):
     )
     workers: int = Field(2, ge=1, le=64, description="a number of processes from 1 to 64")
     threads: int = Field(8, ge=1, le=256, description="a number of threads from 1 to 256")
+    instances: int = Field(1, ge=1, le=1000, description="a number of instances from 1 to 1000")
     handler_budget_s: Seconds = Field(45.0, description="seconds above 0 and at most 1800")
     worker_timeout_s: Seconds = Field(60.0, description="seconds above 0 and at most 1800")
     request_timeout_s: Seconds = Field(90.0, description="seconds above 0 and at most 1800")
@@ -155,7 +156,7 @@ class Settings(BaseSettings):
     channels: int = Field(1, ge=1, le=100, description="a number of connections from 1 to 100")
     streams: int = Field(100, ge=1, le=10_000, description="calls a connection, from 1 to 10000")
     throttle_window_s: float = Field(120.0, ge=1, le=3600, description="seconds from 1 to 3600")
-    throttle_k: float = Field(2.0, ge=1, le=100, description="a factor from 1 to 100")
+    throttle_k: float = Field(1.5, ge=1, le=100, description="a factor from 1 to 100")
     hedge_delay_s: HedgeDelay = Field(1.0, description="seconds from 0.1 to 10, or 0 for no hedges")
     hedge_max_tokens: int = Field(50, ge=1, le=250, description="a number from 1 to 250")
     hedge_refill_ratio: float = Field(
@@ -232,6 +233,11 @@ class Settings(BaseSettings):
         """Return address and port as they are written in a URL."""
         host = f"[{self.listen_on}]" if ":" in self.listen_on else self.listen_on
         return f"{host}:{self.port}"
+
+    @property
+    def fan_outs_at_once(self) -> int:
+        """Return how many fan-outs the service takes at once when all its instances run."""
+        return self.instances * self.workers * self.threads
 
     @property
     def clock(self) -> Clock:

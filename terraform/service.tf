@@ -11,6 +11,7 @@ locals {
     INJECTOR_GROUPS              = local.groups
     INJECTOR_HANDLER_BUDGET_S    = tostring(var.service.handler_budget_s)
     INJECTOR_HOST                = "0.0.0.0"
+    INJECTOR_INSTANCES           = tostring(var.service.max_instances)
     INJECTOR_LEDGER_URL          = local.ledger_url
     INJECTOR_PEOPLE              = local.account["operator"].email
     INJECTOR_QUEUE_CALLERS       = local.account["caller"].email

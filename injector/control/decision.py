@@ -11,6 +11,7 @@ target group's dispatches, with attempts at the target as signals.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from injector.control.ramp_state import Observation, RampState
@@ -172,7 +173,7 @@ def _decision(case: Case, verdict: Verdict) -> Decision:
         case.now - min(state.elapsed_s, case.ramp.interval_s),
         max(0.0, case.ramp.interval_s - state.elapsed_s),
         verdict.healthy,
-        case.notices,
+        (*case.notices, *_too_small(case, rate)),
     )
 
 
@@ -197,7 +198,8 @@ def _baseline(case: Case) -> float | None:
 def _concurrency(case: Case, rate: float) -> int:
     """Return what the rate needs; a need between half and the whole of what is set stays.
 
-    At least a second's worth, since a fan-out may be slow before any was measured so.
+    At least a second's worth, since a fan-out may be slow before any was measured so, and no
+    more than the service takes: beyond that it could answer nothing else, ticks included.
     """
     if case.seen.halted or not case.seen.work:
         return case.state.concurrency
@@ -206,8 +208,21 @@ def _concurrency(case: Case, rate: float) -> int:
     needed = max(
         concurrency_needed(rate, fan_out_s, headroom=case.limits.headroom), math.ceil(rate)
     )
-    kept = case.state.concurrency
-    return kept if kept / 2 <= needed <= kept else needed
+    most = math.inf if case.seen.capacity is None else case.seen.capacity
+    needed, kept = int(min(needed, most)), case.state.concurrency
+    return kept if kept / 2 <= needed <= kept <= most else needed
+
+
+def _too_small(case: Case, rate: float) -> Iterator[str]:
+    """Say so when the service cannot take as many fan-outs at once as the rate needs."""
+    fan_out_s, capacity = case.seen.signals.fan_out_time.mean_s, case.seen.capacity
+    if not case.seen.work or fan_out_s is None or capacity is None:
+        return
+    if (needed := concurrency_needed(rate, fan_out_s)) > capacity:
+        yield (
+            f"{rate:g}/s needs {needed} fan-outs at once, and the service takes {capacity}; "
+            "more threads, workers or instances would help"
+        )
 
 
 def _must_apply(case: Case, verdict: Verdict, rate: float, concurrency: int) -> bool:

@@ -67,7 +67,8 @@ class Observation:
     that a running job has chunks to feed or to settle. `active_at` is when the last operation
     was seen, in Unix seconds; None when never. `backlog_s` is how long the group's queues need
     for what is due in them; None when it is not known. `found_rate` is the sum of what the
-    injector queues are set to; None when it was not asked. `halted` is the state of an injector
+    injector queues are set to; None when it was not asked. `capacity` is how many operations at
+    once the service takes of this group; None sets no bound. `halted` is the state of an injector
     queue that does not run, "paused" or "disabled"; empty when all run.
     """
 
@@ -77,6 +78,7 @@ class Observation:
     active_at: float | None = None
     backlog_s: float | None = None
     found_rate: float | None = None
+    capacity: int | None = None
     halted: str = ""
 
     def evidence(self) -> Mapping[str, float]:

@@ -74,7 +74,8 @@ class Ticker:
 
     `patience_s` is how long a tick waits for a step that is just about due: ticks that come a
     moment early would else make a step of 5 minutes one of 6. Without a `watcher` nothing is
-    known of the group's own queues.
+    known of the group's own queues. `capacity` is how many fan-outs the service takes at once,
+    which the groups at work share evenly; None sets no bound.
     """
 
     ledger: LedgerPort
@@ -87,6 +88,7 @@ class Ticker:
     limits: Thresholds = field(default_factory=Thresholds)
     errands: Sequence[Errand] = ()
     watcher: Watcher | None = None
+    capacity: int | None = None
 
     def tick(self, owner: str, *, time_left: Callable[[], float]) -> Sequence[GroupTick] | None:
         """Tick every group; None when another tick is under way."""
@@ -94,13 +96,26 @@ class Ticker:
         if not leases.acquire(LEASE, owner, now=now, ttl_s=self.lease_s):
             return None
         try:
-            ticks = [self._in_time(group, time_left) for group in self._in_turn(now)]
-            ticks = [self._after(tick, time_left) for tick in ticks]
-            self.ledger.signals.forget(before=now - SIGNALS_KEPT_S)
-            self.ledger.answers.forget(before=now - ANSWERS_KEPT_S)
+            return replace(self, capacity=self._capacity_each()).tick_all(now, time_left)
         finally:
             leases.release(LEASE, owner)
+
+    def tick_all(self, now: float, time_left: Callable[[], float]) -> Sequence[GroupTick]:
+        """Tick every group, each with this capacity, and forget what is old."""
+        ticks = [self._in_time(group, time_left) for group in self._in_turn(now)]
+        ticks = [self._after(tick, time_left) for tick in ticks]
+        self.ledger.signals.forget(before=now - SIGNALS_KEPT_S)
+        self.ledger.answers.forget(before=now - ANSWERS_KEPT_S)
         return ticks
+
+    def _capacity_each(self) -> int | None:
+        """Return a group's share of what the service takes at once."""
+        if self.capacity is None:
+            return None
+        return max(1, self.capacity // max(1, sum(map(self._works, self.groups))))
+
+    def _works(self, group: str) -> bool:
+        return any(job.state is JobState.RUNNING for job in self.ledger.jobs.active(group))
 
     def _in_turn(self, now: float) -> Sequence[Group]:
         """Begin with another group each minute, so that a lack of time hits none for good."""
@@ -184,6 +199,7 @@ class Ticker:
             active_at=_last_active(minutes, now=now),
             backlog_s=standing.late_s,
             found_rate=sum(queue.rate for queue in queues) if queues else None,
+            capacity=self.capacity,
             halted=next((q.state.lower() for q in queues if q.state != "RUNNING"), ""),
         )
         return Look(kept, memory, queues, seen, finished, notices)

@@ -24,6 +24,19 @@ def throughput(rate: float, concurrency: float, latency_s: float) -> float:
     return min(rate, concurrency / latency_s) if latency_s > 0 else rate
 
 
+WAITING_FOR_EACH = 1
+
+
+def pool_threads(fan_outs: int) -> int:
+    """Return how many threads a process needs so that fan-outs never keep the others waiting.
+
+    Beside those that fan out there are as many that may wait to, since a platform spreads its
+    requests unevenly over the processes of an instance; the rest is for ticks, people and
+    health checks.
+    """
+    return fan_outs * (1 + WAITING_FOR_EACH) + max(2, fan_outs // 4) + 1
+
+
 class Slots:
     """Counts the calls under way; not locked: whoever shares it between threads locks it."""
 

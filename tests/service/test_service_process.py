@@ -5,6 +5,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event
 
 import pytest
 import requests
@@ -77,6 +78,24 @@ def test_a_chunk_that_takes_too_long_is_handed_back_when_the_process_ends(served
     again = served_with()
     assert again.deliver(0).json()["status"] == "settled"
     assert len(served.tasks.tasks) == 100
+
+
+def test_a_service_full_of_fan_outs_still_ticks_and_answers_health_checks(served_with):
+    served, over = served_with(INJECTOR_THREADS="2"), Event()
+    served.submit(1000)
+    served.tasks.plan = lambda _: Answer(until=over.is_set)
+    with ThreadPoolExecutor(10) as pool:
+        waiting = [pool.submit(served.deliver, chunk) for chunk in range(10)]
+        until(lambda: sum(one.done() for one in waiting) >= 6)
+        assert requests.get(f"{served.url}/healthz", timeout=20).ok
+        tick = requests.post(f"{served.url}/control/tick", timeout=20).json()
+        over.set()
+        answers = [one.result() for one in waiting]
+    assert tick["status"] == "ticked"
+    refused = [answer for answer in answers if answer.status_code == 503]
+    assert len(refused) >= 6
+    assert all(answer.headers["Retry-After"] == "5" for answer in refused)
+    assert all(answer.json()["status"] == "settled" for answer in answers if answer.ok)
 
 
 def test_a_handler_stops_itself_in_time_and_keeps_what_is_settled(served_with):

@@ -66,6 +66,7 @@ def test_an_instance_takes_as_many_requests_as_it_has_threads(app_engine):
     environment = app_engine.outputs["service_environment"]
     threads = int(environment["INJECTOR_WORKERS"]) * int(environment["INJECTOR_THREADS"])
     assert scaling["max_concurrent_requests"] == threads
+    assert scaling["max_instances"] == int(environment["INJECTOR_INSTANCES"])
     (settings,) = app_engine.one("google_sql_database_instance")["settings"]
     flags = {flag["name"]: flag["value"] for flag in settings["database_flags"]}
     assert int(flags["max_connections"]) > scaling["max_instances"] * threads

@@ -59,6 +59,12 @@ def test_an_instance_takes_as_many_requests_as_it_has_threads(on_cloud_run):
     assert template_of(on_cloud_run)["max_instance_request_concurrency"] == threads
 
 
+def test_the_service_knows_how_many_instances_it_may_have(on_cloud_run):
+    (scaling,) = template_of(on_cloud_run)["scaling"]
+    told = environment_of(container_of(on_cloud_run))["INJECTOR_INSTANCES"]
+    assert int(told) == scaling["max_instance_count"]
+
+
 def test_the_database_has_a_connection_for_every_thread(on_cloud_run):
     (settings,) = on_cloud_run.one("google_sql_database_instance")["settings"]
     flags = {flag["name"]: flag["value"] for flag in settings["database_flags"]}

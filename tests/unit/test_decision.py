@@ -477,6 +477,20 @@ def test_concurrency_is_never_less_than_a_seconds_worth():
     assert at_due(due(50.0), seen(50.0, fan_out_s=0.01)).concurrency == 75
 
 
+@given(st.floats(1, 500), st.floats(0.01, 45), st.integers(1, 5000), st.integers(0, 5000))
+def test_concurrency_is_never_more_than_the_service_takes(rate, fan_out_s, capacity, before):
+    state = due(rate, concurrency=before)
+    decision = at_due(state, seen(rate, fan_out_s=fan_out_s, capacity=capacity))
+    assert 1 <= decision.concurrency <= capacity
+
+
+def test_service_that_is_too_small_for_the_rate_is_told_so():
+    decision = at_due(due(50.0), seen(50.0, fan_out_s=4.0, capacity=16))
+    (notice,) = decision.notices
+    assert notice.startswith("75/s needs 300 fan-outs at once, and the service takes 16; ")
+    assert at_due(due(50.0), seen(50.0, fan_out_s=0.2, capacity=16)).notices == ()
+
+
 def test_small_changes_of_the_need_are_not_written():
     calm = due(5.0, elapsed_s=0.0, concurrency=20)
     assert not at_due(calm, seen(fan_out_s=1.5)).apply

@@ -2,7 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.pacing.limiter import Pacer, Slots, call_timeout_s, concurrency_needed, throughput
+from injector.pacing.limiter import (
+    Pacer,
+    Slots,
+    call_timeout_s,
+    concurrency_needed,
+    pool_threads,
+    throughput,
+)
 
 
 @given(st.lists(st.floats(0, 10), min_size=2), st.floats(0.1, 100))
@@ -70,3 +77,8 @@ def test_hundred_at_once_and_two_seconds_each_are_fifty_a_second():
 )
 def test_concurrency_needed_is_rate_times_latency(rate, latency, headroom, needed):
     assert concurrency_needed(rate, latency, headroom=headroom) == needed
+
+
+@given(st.integers(1, 256))
+def test_three_threads_or_more_are_left_when_all_fan_outs_run_and_as_many_wait(fan_outs):
+    assert pool_threads(fan_outs) - 2 * fan_outs >= max(3, fan_outs // 4)
