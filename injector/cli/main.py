@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "report": "Account for every record of a job.",
     "doctor": "Check credentials, service, queues, ledger, store and clock.",
     "schema": "Print the manifest's JSON Schema for editors.",
+    "dashboard": "Open the service's dashboard in a browser, as you.",
     "serve": "Run the service under gunicorn.",
     "emulator": "Run a local Cloud Tasks.",
     "up": "Run emulator, service, ticks and a target on this machine.",

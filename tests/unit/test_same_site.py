@@ -1,7 +1,7 @@
 import pytest
 from werkzeug.datastructures import Headers
 
-from handlers.same_site import is_forged
+from injector.same_site import is_forged
 
 HOST = {"Host": "injector.example"}
 
