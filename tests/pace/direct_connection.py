@@ -6,6 +6,7 @@ loop whose time leaps ahead whenever there is nothing to do but wait.
 
 import asyncio
 import selectors
+import threading
 
 from injector.delivery.address import Address
 from injector.delivery.limited import Turns
@@ -80,10 +81,12 @@ class DirectConnection:
     def __init__(self, handle, *, width: int = 100) -> None:
         self.address = Address(emulator_host="127.0.0.1:1", streams=width)
         self.loop = LeapingLoop()
+        self._turn = threading.Lock()
         self.line = self.loop.run_until_complete(_open(handle, width))
 
     def run(self, work):
-        return self.loop.run_until_complete(work(self.line))
+        with self._turn:
+            return self.loop.run_until_complete(work(self.line))
 
     def close(self) -> None:
         self.loop.close()
