@@ -16,6 +16,7 @@ import control
 import dashboard
 import delivery
 import demo
+import diagnosis
 import emulator
 import handler
 import ledger
@@ -39,6 +40,7 @@ BENCHMARKS: Mapping[str, ModuleType] = {
         pacing,
         dashboard,
         control,
+        diagnosis,
         demo,
     )
 }

@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "audit": "List who changed what of a job.",
     "ramp": "Show a group's rate, and what the controller decided and why.",
     "group": "Operate the queues of a group, planned first and step by step.",
+    "diagnose": "Say why a queue or a group dispatches less than it could.",
     "report": "Account for every record of a job.",
     "doctor": "Check credentials, service, queues, ledger, store and clock.",
     "schema": "Print the manifest's JSON Schema for editors.",

@@ -28,6 +28,8 @@ from injector.errors import Misused
 
 _log = logging.getLogger(__name__)
 _HOUSEKEEPING_S = 10.0
+_LEAST_HOUSEKEEPING_S = 0.5
+_HALF_A_MINUTE_S = 30.0
 _GRACE_S = 1.0
 _OBJECTS_A_LOOK = 20_000
 
@@ -141,7 +143,14 @@ async def _keep_house(parts: Parts) -> None:
         parts.metrics.gather(now=now)
         if parts.pubsub:
             parts.pubsub.keep_house()
-        await asyncio.sleep(_HOUSEKEEPING_S)
+        await asyncio.sleep(_measuring_span_s(parts.clock.speed))
+
+
+def _measuring_span_s(speed: float) -> float:
+    """Return after how many real seconds to measure again: a fast clock's minutes are short."""
+    if not speed:
+        return _HOUSEKEEPING_S
+    return min(_HOUSEKEEPING_S, max(_LEAST_HOUSEKEEPING_S, _HALF_A_MINUTE_S / speed))
 
 
 async def _spare_the_collector() -> None:

@@ -6,21 +6,23 @@ Needs the extra `monitoring`.
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from os.path import commonprefix
 
 from google.cloud.logging_v2 import types
 
 from injector.delivery.connection import Connection
 from injector.pacing.histogram import Histogram
-from injector.queues.asking import answer_to
+from injector.queues.asking import Method, answer_to, beginning
 from injector.queues.diagnosis.evidence import Latency
 
 SERVICE = "logging.googleapis.com"
 ONE_BY_ONE = 10
 """Up to so many queues are asked about singly: Logging lets a project ask 60 times a minute."""
 
-_LIST = "/google.logging.v2.LoggingServiceV2/ListLogEntries"
-_REMEDY = "grant roles/logging.viewer"
+_LIST = Method(
+    "/google.logging.v2.LoggingServiceV2/ListLogEntries",
+    "Cloud Logging",
+    "grant roles/logging.viewer",
+)
 _READ, _READ_EACH = 1000, 200
 _ENOUGH = 5
 _Request = types.ListLogEntriesRequest.pb()
@@ -79,7 +81,7 @@ def _pages(
 ) -> Iterator[tuple[str, float]]:
     about = "resource_names", project
     while True:
-        said = answer_to(connection, _LIST, request, about, whom="Cloud Logging", mend=_REMEDY)
+        said = answer_to(connection, _LIST, request, about)
         answer = _Response.FromString(said)
         for entry in answer.entries:
             log = entry.json_payload.fields["attemptResponseLog"].struct_value
@@ -92,7 +94,7 @@ def _pages(
 
 def _filter(queues: Sequence[str], since: float) -> str:
     ids = [queue.rpartition("/")[2] for queue in queues]
-    named = f'="{ids[0]}"' if len(ids) == 1 else f'=~"^{commonprefix(ids)}"'
+    named = f'="{ids[0]}"' if len(ids) == 1 else f'=~"^{beginning(ids)}"'
     stamp = datetime.fromtimestamp(since, UTC).isoformat().replace("+00:00", "Z")
     return (
         'resource.type="cloud_tasks_queue"'

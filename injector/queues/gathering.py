@@ -23,7 +23,8 @@ from injector.queues.diagnosis import (
     QueueEvidence,
     history,
 )
-from injector.queues.measured import MINUTE_S, Steps, creates_of, minutes_of
+from injector.queues.measured import creates_of, minutes_of
+from injector.queues.time_series import MINUTE_S, Steps
 
 AT_ONCE = 8
 LOOKED_AT = 60

@@ -18,7 +18,7 @@ from injector.queues.time_series import (
     DELAYS_MS,
     DEPTH,
     LATEST,
-    MINUTE_S,
+    Steps,
     series_of,
     series_of_location,
 )
@@ -28,35 +28,6 @@ LATEST_READING_S = 240
 
 _KEPT_DEPTHS = 5
 _CREATES = (".CreateTask", ".BatchCreateTasks")
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """A span cut into steps of equal length, the last of which ends with a whole minute."""
-
-    end: float
-    count: int
-    step_s: int = MINUTE_S
-
-    @classmethod
-    def back_from(cls, now: float, *, count: int, step_s: int = MINUTE_S) -> "Steps":
-        """Return so many steps that were over at `now`."""
-        return cls(now // MINUTE_S * MINUTE_S, count, step_s)
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Return when the first step begins and the last one ends."""
-        return self.end - self.count * self.step_s, self.end
-
-    def ends(self) -> list[float]:
-        """Return when each step ends."""
-        return [self.end - back * self.step_s for back in reversed(range(self.count))]
-
-    def of(self, point: types.Point) -> float | None:
-        """Return the end of the step that a point is of; None if it is of none."""
-        ended = point.interval.end_time.ToNanoseconds() / 1e9
-        back = round((self.end - ended) / self.step_s)
-        return self.end - back * self.step_s if 0 <= back < self.count else None
 
 
 @dataclass(slots=True)
@@ -88,8 +59,7 @@ def minutes_of(
 def creates_of(connection: Connection, queue: str, steps: Steps) -> tuple[Calls, ...]:
     """Return how calls that create ended in the queue's location, step by step."""
     ended: dict[float, Counter[str]] = defaultdict(Counter)
-    found = series_of_location(connection, CALLS, queue, steps.span, step_s=steps.step_s)
-    for series in found:
+    for series in series_of_location(connection, CALLS, queue, steps):
         if series.metric.labels["api_method"].endswith(_CREATES):
             code = grpc_name(series.metric.labels["response_code"])
             for at, number in _numbers(series, steps):
@@ -101,7 +71,7 @@ def creates_of(connection: Connection, queue: str, steps: Steps) -> tuple[Calls,
 def _read_attempts(
     connection: Connection, queues: Sequence[str], steps: Steps, seen: Mapping[str, _Seen]
 ) -> None:
-    for series in series_of(connection, ATTEMPTS, queues, steps.span, step_s=steps.step_s):
+    for series in series_of(connection, ATTEMPTS, queues, steps):
         code = grpc_name(series.metric.labels["response_code"])
         for at, number in _numbers(series, steps):
             seen[series.resource.labels["queue_id"]].attempts[at][code] += round(number)
@@ -110,7 +80,7 @@ def _read_attempts(
 def _read_delays(
     connection: Connection, queues: Sequence[str], steps: Steps, seen: Mapping[str, _Seen]
 ) -> None:
-    for series in series_of(connection, DELAYS_MS, queues, steps.span, step_s=steps.step_s):
+    for series in series_of(connection, DELAYS_MS, queues, steps):
         queue = seen[series.resource.labels["queue_id"]]
         for point in series.points:
             spread = point.value.distribution_value
@@ -122,8 +92,7 @@ def _read_delays(
 def _read_depths(
     connection: Connection, queues: Sequence[str], steps: Steps, seen: Mapping[str, _Seen]
 ) -> None:
-    found = series_of(connection, DEPTH, queues, steps.span, step_s=steps.step_s, aligner=LATEST)
-    for series in found:
+    for series in series_of(connection, DEPTH, queues, steps, LATEST):
         depth = seen[series.resource.labels["queue_id"]].depth
         for at, number in _numbers(series, steps):
             depth[at] = depth.get(at, 0.0) + number

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from injector.emulator.faults.plan import Effect, Fault
 from injector.emulator.rpc import Code
-from injector.emulator.state.dynamics import FAITHFUL, OFF, Dynamics
+from injector.emulator.state.dynamics import OFF, Dynamics
 from injector.emulator.state.overload import Overload
 from injector.queues.diagnosis import Cause
 from tests.pace.staged_queues import Answer, Come, Do, Set, Staged, burst
@@ -59,21 +59,13 @@ def refused(code: Code, rate: float, queue: str = "*") -> tuple[Fault, ...]:
 
 def cold() -> Iterator[Staged]:
     """Queues that are new, were idle, paused or congested, and climb."""
-    yield case(
-        "new, a minute ago", COLD, come=burst(1500), asked=1.1, queues=Set(rate=50)
-    )
+    yield case("new, a minute ago", COLD, come=burst(1500), asked=1.1, queues=Set(rate=50))
     yield case(
         "new, climbing for minutes", COLD, come=burst(1500), asked=3, queues=Set(20), dynamics=SLOW
     )
-    yield case(
-        "new, high limit", COLD, come=burst(3000), asked=6, queues=Set(300), dynamics=SLOW
-    )
-    yield case(
-        "new, steady tasks", COLD, come=Come(10), asked=4, queues=Set(40), dynamics=SLOW
-    )
-    yield case(
-        "new, low limit", COLD, come=burst(600), asked=4, queues=Set(5), dynamics=LAZY
-    )
+    yield case("new, high limit", COLD, come=burst(3000), asked=6, queues=Set(300), dynamics=SLOW)
+    yield case("new, steady tasks", COLD, come=Come(10), asked=4, queues=Set(40), dynamics=SLOW)
+    yield case("new, low limit", COLD, come=burst(600), asked=4, queues=Set(5), dynamics=LAZY)
     yield case(
         "new, logs off", COLD, come=burst(1500), asked=4, queues=Set(30, logged=0), dynamics=SLOW
     )
@@ -127,10 +119,10 @@ def congestion() -> Iterator[Staged]:
     yield case(
         "few 503s are enough",
         CONGESTION,
-        come=Come(24),
-        asked=9,
-        queues=Set(20),
-        answers=Answer(503, 0.02, since=4),
+        come=Come(18),
+        asked=7,
+        queues=Set(15),
+        answers=Answer(503, 0.02, since=3),
     )
     yield case(
         "503s, logs off",
@@ -145,8 +137,8 @@ def congestion() -> Iterator[Staged]:
 def concurrency() -> Iterator[Staged]:
     """Queues with too few attempts at once for how long each takes."""
     for most, seconds, logged in (
-        (10, 2.0, 1.0),
-        (5, 0.5, 1.0),
+        (10, 2.0, 0.3),
+        (5, 0.5, 0.3),
         (60, 20.0, 1.0),
         (1, 0.3, 0.2),
         (10, 2.0, 0.0),
@@ -164,12 +156,12 @@ def concurrency() -> Iterator[Staged]:
 
 def own_limit() -> Iterator[Staged]:
     """Queues that are set lower than their tasks come."""
-    for rate, logged in ((5, 1.0), (10, 1.0), (0.5, 1.0), (0.1, 1.0), (60, 1.0), (5, 0.0)):
+    for rate, logged in ((5, 0.3), (10, 0.3), (0.5, 1.0), (0.1, 1.0), (30, 0.1), (5, 0.0)):
         yield case(
             f"limit of {rate:g}/s, {logged:.0%} logged",
             OWN,
             come=Come(1.5 * rate),
-            asked=9 if rate < 20 else 5,
+            asked=9 if rate < 1 else 4,
             queues=Set(rate, logged=logged),
         )
 

@@ -45,7 +45,7 @@ class Set:
 
     rate: float = 10.0
     concurrency: int = 1000
-    logged: float = 1.0
+    logged: float = 0.3
 
     def written(self, name: str) -> str:
         limits = (

@@ -131,9 +131,9 @@ def _concurrency_by_shape(case: Case) -> Finding | None:
 
 def _cold(case: Case) -> Finding | None:
     minutes, bounds = case.queue.minutes, case.bounds
-    if not (case.waits and case.is_below) or case.is_full or case.is_at_own_limit:
+    if not (case.waits and case.is_below and case.figures.rate) or case.is_full:
         return None
-    if _concurrency_by_shape(case):
+    if case.is_at_own_limit or _concurrency_by_shape(case):
         return None
     start = cold.start_of(minutes, bounds)
     if start is not None:
@@ -152,7 +152,7 @@ def _cold_since(case: Case, minutes: int) -> Finding:
 
 
 def _coming_back(case: Case) -> Finding | None:
-    """A queue that was warm climbs again: after errors, or a stop too short to be seen."""
+    """Tell of a warm queue that climbs again: after errors, or a stop too short to be seen."""
     if case.figures.failing or not cold.climbs(case.queue.minutes, case.bounds):
         return None
     failed = cold.failed_lately(case.queue, case.bounds)

@@ -25,9 +25,7 @@ def start_of(minutes: Sequence[Minute], bounds: Bounds) -> int | None:
     return None
 
 
-def is_warm_since(
-    minutes: Sequence[Minute], start: int, possible: float, bounds: Bounds
-) -> bool:
+def is_warm_since(minutes: Sequence[Minute], start: int, possible: float, bounds: Bounds) -> bool:
     """Tell whether the queue has come near to what its settings allow since then."""
     return any(minute.rate >= bounds.warm * possible for minute in minutes[start:])
 

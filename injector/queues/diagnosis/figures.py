@@ -38,8 +38,8 @@ class Figures:
     """A queue's numbers now, or those of several queues together.
 
     `rate` is dispatched a second, `limit` what the settings allow. `late_s`, `depth` and
-    `latency_s` are None where they are not known, and so are `in_flight`, which is rate ×
-    latency, and `capacity`, which is concurrency / latency (Little's law).
+    `latency_s` are None where they are not known, and so are `in_flight`, which is rate
+    times latency, and `capacity`, which is concurrency / latency (Little's law).
     """
 
     rate: float
@@ -125,7 +125,7 @@ def late(minutes: Sequence[Minute]) -> float | None:
 def waits(figures: Figures, bounds: Bounds) -> bool:
     """Tell whether tasks wait that are due: they leave late, and there are more of them.
 
-    Where tasks leave late, as many as rate × lateness must be waiting (Little's law); a burst
+    Where tasks leave late, as many as rate times lateness must be waiting (Little's law); a burst
     that is over has left late as well, and nothing is left of it.
     """
     if figures.late_s is None or figures.late_s < bounds.late_s:

@@ -1,7 +1,7 @@
 """How much queues have had to do: whether they are high-TPS ones, and their peaks."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -67,7 +67,7 @@ def _created(rows: Sequence[Minute], step_s: float) -> dict[float, float]:
     }
 
 
-def _added(many: Sequence[Mapping[float, float]]) -> dict[float, float]:
+def _added(many: Iterable[Mapping[float, float]]) -> dict[float, float]:
     total: dict[float, float] = defaultdict(float)
     for rates in many:
         for at, rate in rates.items():

@@ -1,0 +1,157 @@
+"""`injector diagnose`, over real gRPC to an emulator whose queue is held back."""
+
+import json
+
+import pytest
+import responses
+
+from injector.cli.main import run
+from injector.emulator.faults.plan import Effect, Fault
+from injector.emulator.rpc import Code
+from injector.emulator.state.queue import QueueState
+from tests.emulator.loop_thread import serving
+from tests.pace.staged_cases import cases
+from tests.pace.staged_queues import PARENT, staged
+
+CASE = next(case for case in cases() if case.name == "3 at once of 1 s, 0% logged")
+GROUPS = f"""\
+groups:
+  slow:
+    injector_queues: {PARENT}injector
+    queues: {PARENT}q
+  topical:
+    injector_queues: {PARENT}other-injector
+    topic: projects/p/topics/t
+"""
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Stage a queue whose concurrency holds it back, and serve it."""
+    with staged(CASE) as queues:
+        queues.run()
+        with serving(queues.parts.handle) as port:
+            yield queues, port
+
+
+@pytest.fixture(autouse=True)
+def plan(world, tmp_path, monkeypatch):
+    queues, port = world
+    (tmp_path / "g.yaml").write_text(GROUPS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLOUDTASKS_EMULATOR_HOST", f"127.0.0.1:{port}")
+    monkeypatch.setenv("INJECTOR_GROUPS", "g.yaml")
+    monkeypatch.setenv("INJECTOR_CLOCK_ORIGIN", str(queues.now))
+    monkeypatch.setenv("INJECTOR_CLOCK_SPEED", "1e-9")  # it stands still, as the emulator's
+    queues.parts.plan.set(())
+    return queues.parts.plan
+
+
+@pytest.fixture
+def paused(world):
+    registry = world[0].parts.service.registry
+    queue = registry.queues[f"{PARENT}q"]
+    registry.pause(queue)
+    yield
+    queue.state = QueueState.RUNNING
+
+
+def denied(method):
+    return [Fault("denied", Effect.ERROR, (method,), code=Code.PERMISSION_DENIED)]
+
+
+def test_verdict_comes_with_numbers_advice_and_what_was_not_seen(capsys):
+    assert run(["diagnose", "slow"]) == 1
+    shown = capsys.readouterr().out
+    assert "concurrency limit (q), medium confidence" in shown
+    assert "it dispatches 3/s of 50/s" in shown
+    assert "turn on attempt logs" in shown
+    assert "not seen: the target's latency" in shown
+    assert "3/s of 50/s allowed" in shown
+
+
+def test_group_command_diagnoses_too(capsys):
+    assert run(["group", "diagnose", f"{PARENT}q"]) == 1
+    assert "concurrency limit" in capsys.readouterr().out
+
+
+def test_verdicts_are_json_for_scripts(capsys):
+    assert run(["diagnose", "--queue", f"{PARENT}q", "--json", "--since", "10m"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (verdict,) = found["verdicts"]
+    assert verdict["cause"] == "concurrency limit"
+    assert verdict["queues"] == [f"{PARENT}q"]
+    assert verdict["figures"]["rate"] == pytest.approx(3.0, abs=0.1)
+    assert [each["http_status"] for each in verdict["figures"]["attempts"]] == [200]
+    assert found["history"]["dispatched_peak"]["rate"] == pytest.approx(3.0, abs=0.1)
+    assert found["history"]["high_tps_group"] is False
+
+
+def test_chart_shows_rate_and_limit(tmp_path):
+    run(["diagnose", "slow", "--plot", "slow.svg"])
+    chart = (tmp_path / "slow.svg").read_text()
+    assert "dispatches/s" in chart
+    assert "max_dispatches_per_second" in chart
+
+
+def test_queues_come_from_the_service_where_no_groups_are_configured(capsys, monkeypatch):
+    monkeypatch.delenv("INJECTOR_GROUPS")
+    url = "http://127.0.0.1:8080/groups/slow"
+    with responses.RequestsMock() as web:
+        web.get(url, json={"name": "slow", "injector_queues": [f"{PARENT}injector"]})
+        web.get(
+            f"{url}/queues",
+            json={"queues": [{"name": f"{PARENT}{name}"} for name in ("injector", "q")]},
+        )
+        assert run(["diagnose", "slow", "--json", "--service", "http://127.0.0.1:8080"]) == 1
+    assert json.loads(capsys.readouterr().out)["queues"] == [f"{PARENT}q"]
+
+
+def test_missing_right_to_metrics_names_the_role(plan, capsys):
+    plan.set(denied("*ListTimeSeries"))
+    assert run(["diagnose", "slow"]) == 2
+    assert "grant roles/monitoring.viewer" in capsys.readouterr().err
+
+
+def test_missing_right_to_logs_is_said_and_the_rest_goes_on(plan, capsys):
+    plan.set(denied("*ListLogEntries"))
+    assert run(["diagnose", "slow"]) == 1
+    shown = capsys.readouterr().out
+    assert "not seen: the target's latency: Cloud Logging cannot be asked" in shown
+    assert "grant roles/logging.viewer" in shown
+
+
+def test_paused_queue_is_told_even_where_no_metric_may_be_read(plan, capsys, paused):
+    plan.set(denied("*ListTimeSeries"))
+    assert run(["diagnose", "slow", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [verdict["cause"] for verdict in found["verdicts"]] == ["paused"]
+    assert any("roles/monitoring.viewer" in missing for missing in found["unseen"])
+
+
+def test_queue_that_is_not_there_is_named(capsys):
+    assert run(["diagnose", "--queue", f"{PARENT}other"]) == 2
+    assert f"{PARENT}other" in capsys.readouterr().err
+
+
+def test_queue_of_a_group_that_is_not_there_is_said_and_the_others_are_looked_at(capsys):
+    assert run(["diagnose", "--queue", f"{PARENT}q,gone", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["queues"] == [f"{PARENT}q"]
+    assert any("queues/gone" in missing for missing in found["unseen"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "name a group, or queues by --queue"),
+        (["slow", "--queue", f"{PARENT}q"], "one of both"),
+        (["slwo"], "did you mean 'slow'"),
+        (["topical"], "is a topic"),
+        (["--queue", "q"], "write projects/PROJECT/locations/LOCATION/queues/QUEUE"),
+        (["slow", "--since", "soon"], "soon"),
+    ],
+)
+def test_wrong_use_says_what_would_do(arguments, said, capsys):
+    assert run(["diagnose", *arguments]) == 2
+    assert said in capsys.readouterr().err
