@@ -75,7 +75,7 @@ def test_looking_back_finds_the_peak_after_it_is_over():
         queues.run()
         past = look_back(queues.names, queues.sources, since_s=3600, now=queues.now)
     assert 5.0 <= past.dispatched.rate < 10.0  # the second minute makes up for the cold first
-    assert past.created.rate == pytest.approx(5.0, abs=0.2)
+    assert past.created.rate == pytest.approx(5.0, abs=0.5)
     assert past.dispatched.at == START + 2 * MINUTE_S
     assert not past.high_queues
     assert not past.is_high_tps_group
