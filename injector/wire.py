@@ -7,13 +7,17 @@ messages.
 from collections.abc import Iterable
 
 from injector.delivery.ports import Create, TaskTemplate, Token
+from injector.protobuf import field as _field
+from injector.protobuf import length as _length
+from injector.protobuf import sized as _sized
+from injector.protobuf import text as _text
+from injector.protobuf import varint as _varint
 
 METHODS = {"POST": 1, "GET": 2, "HEAD": 3, "PUT": 4, "DELETE": 5, "PATCH": 6, "OPTIONS": 7}
 MAX_TASK_SIZE = 1_048_569
 DEFAULT_DISPATCH_DEADLINE_S = 600.0
 
 _USER_AGENT = ("User-Agent", "Google-Cloud-Tasks")
-_ONE_BYTE = tuple(bytes((number,)) for number in range(128))
 _LONGEST_MOMENT = 14  # of the years 1970 to 2106, to the nanosecond
 
 
@@ -124,33 +128,3 @@ def _moment(tag: int, seconds: float | None) -> bytes:
     if micros:
         inner += b"\x10" + _varint(micros * 1000)
     return _field(tag, inner)
-
-
-def _text(tag: int, text: str) -> bytes:
-    return _field(tag, text.encode())
-
-
-def _field(tag: int, value: bytes) -> bytes:
-    return bytes((tag,)) + _length(len(value)) + value
-
-
-def _length(size: int) -> bytes:
-    if size < 128:
-        return _ONE_BYTE[size]
-    return bytes((size & 127 | 128, size >> 7)) if size < 16_384 else _varint(size)
-
-
-def _sized(size: int) -> int:
-    """Count a length-delimited field of so many bytes, with its tag and length."""
-    return 1 + max(1, (size.bit_length() + 6) // 7) + size
-
-
-def _varint(number: int) -> bytes:
-    """Write the number seven bits a byte; negative ones take ten, as in protobuf."""
-    number &= 0xFFFF_FFFF_FFFF_FFFF
-    written = bytearray()
-    while number > 127:
-        written.append(number & 127 | 128)
-        number >>= 7
-    written.append(number)
-    return bytes(written)

@@ -7,7 +7,7 @@ from itertools import islice
 from injector.delivery.ports import Create
 from injector.errors import Rejected
 from injector.manifest.record import Record
-from injector.manifest.request import Renderer
+from injector.manifest.rendering import Renderer
 from injector.staging.chunk import Bad
 from injector.staging.files import find_files
 from injector.staging.meter import Meter, Progress
@@ -15,7 +15,6 @@ from injector.staging.reader import ChunkReader
 from injector.staging.seal import Staged
 from injector.staging.source import Source
 from injector.staging.trial import Trial
-from injector.wire import task_size
 
 SAMPLES = 3
 MEASURED = 1000
@@ -78,7 +77,7 @@ def _measure(
             create = renderer.create(record, now=now)
         except Rejected:  # it is due too late as of now; it may be in time later
             continue
-        sizes.append(task_size(create))
+        sizes.append(renderer.size_of(create))
         if len(samples) < SAMPLES:
             samples.append(create)
     return tuple(samples), sum(sizes) / max(1, len(sizes) - 1)

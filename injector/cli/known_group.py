@@ -6,9 +6,8 @@ from difflib import get_close_matches
 from injector.cli.client import Service
 from injector.errors import Misused, Retryable
 from injector.groups import Group
+from injector.manifest.rendering import ANY_QUEUE
 from injector.pacing.ramp import Ramp
-
-QUEUE = "projects/PROJECT/locations/LOCATION/queues/QUEUE"
 
 
 def known_or_usual(
@@ -45,15 +44,10 @@ def group_of(shown: Mapping[str, object]) -> Group:
     return Group(
         str(shown["name"]),
         tuple(map(str, injector_queues)) if isinstance(injector_queues, list) else (),
-        tuple(f"{QUEUE}-{n}" for n in range(queues)) if isinstance(queues, int) else (),
+        tuple(f"{ANY_QUEUE}-{n}" for n in range(queues)) if isinstance(queues, int) else (),
         topic if isinstance(topic, str) else None,
         _ramp(shown["ramp"]),
     )
-
-
-def task_queues(group: Group) -> tuple[str, ...]:
-    """Return where the group's tasks go: its queues, or its topic."""
-    return group.queues or ((group.topic,) if group.topic else (QUEUE,))
 
 
 def _ramp(shown: object) -> Ramp:

@@ -41,6 +41,10 @@ class Create:
     `queue` is the full resource name. `headers` are the ones that vary by record; they join
     the template's. `schedule_time` is in Unix seconds; None means at once. `body` is sent
     byte for byte.
+
+    A message to publish is the same to whatever stands between record and service: `queue` is
+    then its topic, `task_id` its `injector-id`, `headers` are its attributes, and there is no
+    `url`. Only messages have an `ordering_key`, and it may be empty.
     """
 
     queue: str
@@ -50,6 +54,12 @@ class Create:
     headers: tuple[tuple[str, str], ...] = ()
     schedule_time: float | None = None
     template: TaskTemplate = field(default_factory=TaskTemplate)
+    ordering_key: str = ""
+
+    @property
+    def is_message(self) -> bool:
+        """Tell a message from a task."""
+        return not self.url
 
 
 class Outcome(Enum):
@@ -90,11 +100,13 @@ class Result:
     """A create's end; `reason` is empty when it was taken.
 
     `code` is the gRPC status name, or one of OWN_CODES where this process decided.
+    `message_id` is what Pub/Sub calls a message that was published, empty for a task.
     """
 
     outcome: Outcome
     code: str = "OK"
     reason: str = ""
+    message_id: str = ""
 
     @property
     def sent(self) -> bool:
@@ -212,3 +224,13 @@ class QueueAdmin(Protocol):
 
     def close(self) -> None:
         """Let go of connections and threads; happens by itself when the process ends."""
+
+
+class Topics(Protocol):
+    """Says of topics whether they can be published to."""
+
+    def look(self, topic: str) -> None:
+        """Raise NotFound, or Misused, when the topic is not there, or not ours to publish to.
+
+        Raises Retryable when nobody can be asked.
+        """

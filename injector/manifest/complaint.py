@@ -51,7 +51,8 @@ def explain(found: ErrorDetails, model: type[BaseModel]) -> str:
         case "union_tag_invalid":
             return f"{name}: {_shown(found['input'])} will not do here"
         case _:
-            return f"{name}: {found['msg']}" if name else str(found["msg"])
+            names_itself = not name or found["type"] == "lacking"
+            return str(found["msg"]) if names_itself else f"{name}: {found['msg']}"
 
 
 def _path(location: tuple[str | int, ...]) -> Path:

@@ -180,6 +180,11 @@ def wrong(message: str) -> PydanticCustomError:
     return PydanticCustomError("wrong", "{message}", {"message": message})
 
 
+def lacking(message: str) -> PydanticCustomError:
+    """Make the error of a key that is missing or too many; the message names the key itself."""
+    return PydanticCustomError("lacking", "{message}", {"message": message})
+
+
 def _shape(value: object) -> str:
     if value is None:
         return "no value"

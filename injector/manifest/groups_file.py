@@ -11,17 +11,11 @@ from injector.manifest.complaint import problems_of
 from injector.manifest.document import Document, read_document
 from injector.manifest.fields import Flag, Number, Seconds, Text, matching
 from injector.manifest.problem import Problem, complaint
-from injector.manifest.schema import Strict
+from injector.manifest.schema import Strict, TopicName
 from injector.pacing.ramp import QUEUE_MAX_RATE, Ramp
 
 GroupName = Annotated[
     Text, matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}", "use 1 to 63 letters, digits, - and _")
-]
-Topic = Annotated[
-    Text,
-    matching(
-        r"projects/[^/\s]+/topics/[A-Za-z][\w.~+%-]{0,254}", "write projects/PROJECT/topics/TOPIC"
-    ),
 ]
 
 
@@ -41,7 +35,7 @@ class GroupEntry(Strict):
 
     injector_queues: Text
     queues: Text | None = None
-    topic: Topic | None = None
+    topic: TopicName | None = None
     ramp: RampEntry = RampEntry()
 
 

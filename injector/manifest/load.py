@@ -43,4 +43,5 @@ def manifest_schema() -> dict[str, object]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Injector manifest",
         **{key: value for key, value in schema.items() if key != "title"},
+        "oneOf": [{"required": ["task"]}, {"required": ["message"]}],
     }

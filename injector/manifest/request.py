@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from injector.delivery.ports import Create, TaskTemplate, Token
-from injector.errors import Rejected
+from injector.errors import Misused, Rejected
 from injector.manifest.body import body_fields, compile_body
 from injector.manifest.http import (
     MAX_HEADERS,
@@ -18,7 +18,7 @@ from injector.manifest.identity import Identity, identity_of
 from injector.manifest.record import Record
 from injector.manifest.row import Row, row_reader
 from injector.manifest.schedule import Due, due_of, settle
-from injector.manifest.schema import ByField, Http, Manifest
+from injector.manifest.schema import ByField, Http, Manifest, Task
 from injector.manifest.template import (
     compile_text,
     compile_url,
@@ -101,6 +101,10 @@ class Renderer:
         if self._may_be_too_large(url, headers, body):
             self.create(record, now=now)
 
+    def size_of(self, create: Create) -> int:
+        """Return how many bytes the task has as the service stores it."""
+        return task_size(create)
+
     def _parts(self, row: Row, record: Record) -> tuple[str, Headers, bytes]:
         """Fill URL, headers and body."""
         request = self.request
@@ -137,7 +141,7 @@ def compile_request(
     max_task_size: int = MAX_TASK_SIZE,
     named_after: str = "",
 ) -> Renderer:
-    """Compile the manifest for the group's queues; a topic counts as one queue.
+    """Compile the manifest for the group's queues.
 
     `ramp` is the group's; it spreads a job that starts at a set time. None means 500/50/5.
     `named_after` is the job whose id names the tasks, empty for the manifest's own.
@@ -154,31 +158,40 @@ def compile_request(
         max_task_size=max_task_size,
         room=max_task_size - _fixed_size(template, queues),
         row_of=row_reader(fields),
-        request=_request(manifest.task.http, position),
+        request=_request(task_of(manifest).http, position),
         identity=identity_of(manifest.identity, position),
-        due=due_of(manifest.task.schedule, position, ramp or Ramp()),
+        due=due_of(task_of(manifest).schedule, position, ramp or Ramp()),
     )
 
 
 def fields_used(manifest: Manifest) -> tuple[str, ...]:
     """Name every field that the manifest takes from a record."""
-    http = manifest.task.http
+    task = task_of(manifest)
+    http = task.http
     names = [*fields_of(url_pieces(http.url)), *_body_fields(http)]
     names += [name for text in http.headers.values() for name in fields_of(text_pieces(text))]
-    marked = (manifest.identity, manifest.task.schedule)
+    marked = (manifest.identity, task.schedule)
     names += [mark.field for mark in marked if isinstance(mark, ByField)]
     return tuple(dict.fromkeys(names))
 
 
 def task_template(manifest: Manifest) -> TaskTemplate:
     """Return what all tasks of the job share."""
-    http = manifest.task.http
+    task = task_of(manifest)
+    http = task.http
     return TaskTemplate(
         method=http.method,
         headers=_fixed_headers(http),
         token=_token(http),
-        dispatch_deadline_s=manifest.task.dispatch_deadline,
+        dispatch_deadline_s=task.dispatch_deadline,
     )
+
+
+def task_of(manifest: Manifest) -> Task:
+    """Return the manifest's task; raise Misused when its records become messages."""
+    if manifest.task is None:
+        raise Misused(f"job {manifest.job} has no task: its records become messages")
+    return manifest.task
 
 
 def _request(http: Http, position: dict[str, int]) -> Request:

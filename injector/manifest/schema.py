@@ -11,12 +11,20 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Discriminator,
+    Field,
     JsonValue,
     Tag,
+    ValidationInfo,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 
+from injector.manifest.attributes import (
+    MAX_ATTRIBUTES,
+    attribute_name,
+    attribute_template,
+)
 from injector.manifest.body import plain_json
 from injector.manifest.fields import (
     AnyText,
@@ -26,6 +34,7 @@ from injector.manifest.fields import (
     Seconds,
     Text,
     choice,
+    lacking,
     matching,
     within,
     wrong,
@@ -99,6 +108,14 @@ Account = Annotated[
 ]
 
 
+TopicName = Annotated[
+    Text,
+    matching(
+        r"projects/[^/\s]+/topics/[A-Za-z][\w.~+%-]{0,254}", "write projects/PROJECT/topics/TOPIC"
+    ),
+]
+
+
 class Oidc(Strict):
     """An OIDC token, for one's own services; the audience is the URL's origin by default."""
 
@@ -168,11 +185,47 @@ class Http(Strict):
         return self.body
 
 
+class Message(Strict):
+    """What each record becomes where the group's destination is a topic."""
+
+    data: Body = "record"
+    """`record`, `none`, a text, or JSON in which `{name}` stands for a field."""
+    attributes: dict[
+        Annotated[AnyText, AfterValidator(attribute_name)],
+        Annotated[AnyText, AfterValidator(attribute_template)],
+    ] = {}
+    """Attributes; `{name}` in them is the field's text. `injector-id` is added to them."""
+    ordering_key: ByField | None = None
+    """The field whose text is the ordering key; with one there are no hedges."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> "Message":
+        if len(self.attributes) > MAX_ATTRIBUTES:
+            raise wrong(
+                f"{len(self.attributes)} attributes are too many; Pub/Sub takes 100, and one of "
+                "them is injector-id"
+            )
+        return self
+
+
 class Notify(Strict):
     """Whom to tell when the job has ended."""
 
-    webhook: Annotated[Text, AfterValidator(webhook_url)]
+    webhook: Annotated[Text, AfterValidator(webhook_url)] | None = None
     """An https URL that gets a POST with the totals; tried again for a day."""
+    topic: TopicName | None = None
+    """A Pub/Sub topic that gets a message with the totals; tried again for a day."""
+
+    @model_validator(mode="after")
+    def _one(self) -> "Notify":
+        if (self.webhook is None) == (self.topic is None):
+            raise wrong("needs either a webhook or a topic; give one of the two")
+        return self
+
+    @property
+    def address(self) -> str:
+        """Return the URL of the webhook, or the topic's full name."""
+        return self.webhook or self.topic or ""
 
 
 class Task(Strict):
@@ -221,8 +274,10 @@ class Manifest(Strict):
         Discriminator(_shape),
     ] = "index"
     """What names a record's task: its place, its content, or a field."""
-    task: Task
-    """What each record becomes."""
+    message: Message | None = None
+    """What each record becomes where the group is a topic."""
+    task: Annotated[Task | None, Field(validate_default=True)] = None
+    """What each record becomes where the group is one of queues."""
     stop_when_rejected: Annotated[
         Text,
         BeforeValidator(_limit),
@@ -245,6 +300,24 @@ class Manifest(Strict):
     """Jobs of a higher priority go first."""
     notify: Notify | None = None
     """Whom to tell when the job has ended."""
+
+    @field_validator("task")
+    @classmethod
+    def _has_one(cls, task: Task | None, info: ValidationInfo) -> Task | None:
+        message = info.data.get("message", info)  # one that is wrong is there all the same
+        if task is None and message is None:
+            raise lacking("needs 'task', or 'message' where the group is a topic; add it")
+        if task is not None and message is not None:
+            raise lacking(
+                "task and message exclude each other; keep task for queues, message for a topic"
+            )
+        return task
+
+    @model_validator(mode="after")
+    def _has_no_batches_of_messages(self) -> "Manifest":
+        if self.message and self.create_mode == "batch":
+            raise wrong("create_mode is of tasks; messages are always sent many to a call")
+        return self
 
     def rejects_allowed(self, records: int) -> int:
         """Return how many of so many records may be rejected before the job pauses itself."""

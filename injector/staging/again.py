@@ -15,7 +15,7 @@ from math import inf
 from injector.clock import Clock
 from injector.errors import Misused, Rejected
 from injector.manifest.record import Record
-from injector.manifest.request import Renderer, compile_request
+from injector.manifest.rendering import Renderer, compile_job
 from injector.manifest.schema import Manifest
 from injector.pacing.ramp import CHUNK
 from injector.staging.attempt import attempt
@@ -26,8 +26,6 @@ from injector.staging.reader import ORIGINS, ChunkReader
 from injector.staging.seal import Seal, Staged, find_same, write_seal
 from injector.staging.source import Limits
 from injector.staging.writer import CopyingWriter
-
-_ANY_QUEUE = "projects/p/locations/l/queues/q"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def stage_again(
     Raises Misused when nothing is left.
     """
     job, count, digest = Folder.at(store_url) / manifest.job, _Count(), sha256()
-    renderer = compile_request(manifest, (_ANY_QUEUE,))
+    renderer = compile_job(manifest)
     files = reader.files
     with attempt(job, now=clock.now()) as folder:
         writer = CopyingWriter(folder, part_bytes=Limits().part_bytes, several=bool(files))

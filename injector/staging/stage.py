@@ -6,7 +6,7 @@ from hashlib import sha256
 from itertools import islice
 
 from injector.clock import Clock
-from injector.manifest.request import compile_request
+from injector.manifest.rendering import compile_job
 from injector.manifest.schema import Manifest
 from injector.pacing.ramp import CHUNK
 from injector.staging.attempt import attempt
@@ -20,7 +20,6 @@ from injector.staging.source import Source
 from injector.staging.trial import Trial
 from injector.staging.writer import ChunkWriter, CopyingWriter, IndexingWriter
 
-_ANY_QUEUE = "projects/p/locations/l/queues/q"
 _REPORT_EVERY_S = 0.1
 
 
@@ -43,7 +42,7 @@ def stage(
     job = Folder.at(store_url) / manifest.job
     place = place_of(source, files, job)
     meter = Meter(files, kept_rejects=source.limits.kept_rejects)
-    trial = Trial(source, files, compile_request(manifest, (_ANY_QUEUE,)), meter, clock.now())
+    trial = Trial(source, files, compile_job(manifest), meter, clock.now())
     with attempt(job, now=clock.now()) as folder:
         report = _reporter(meter, clock, progress)
         with closing(_writer(folder, trial, place)) as writer:

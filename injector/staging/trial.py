@@ -6,7 +6,7 @@ from math import inf
 
 from injector.errors import Misused, Rejected
 from injector.manifest.record import Record
-from injector.manifest.request import Renderer
+from injector.manifest.rendering import Renderer
 from injector.staging.chunk import Bad
 from injector.staging.files import File
 from injector.staging.formats import read_records

@@ -265,7 +265,7 @@ def test_unknown_key_deep_down_is_compared_with_the_keys_there():
 def test_all_errors_of_a_file_are_told_at_once_in_the_order_of_lines():
     lines = complaints("job: no\ngroup: 5\nrecords: r\nextra: 1\nweight: .nan\n")
     assert [line.split(":")[1] for line in lines] == ["1", "1", "2", "4", "5"]
-    assert "needs 'task'; add it" in lines[1]
+    assert "needs 'task', or 'message' where the group is a topic; add it" in lines[1]
 
 
 @pytest.mark.parametrize(
@@ -494,9 +494,10 @@ def test_json_has_to_hold_finite_numbers_too(number):
 def test_json_schema_describes_every_key_and_is_json():
     schema = json.loads(json.dumps(manifest_schema()))
     assert set(schema["properties"]) == set(Manifest.model_fields)
-    assert schema["required"] == ["job", "group", "records", "task"]
+    assert schema["required"] == ["job", "group", "records"]
+    assert schema["oneOf"] == [{"required": ["task"]}, {"required": ["message"]}]
     assert schema["additionalProperties"] is False
-    kinds = [schema, schema["$defs"]["Task"], schema["$defs"]["Http"]]
+    kinds = [schema, *(schema["$defs"][name] for name in ("Task", "Http", "Message"))]
     assert all("description" in field for kind in kinds for field in kind["properties"].values())
 
 
@@ -533,3 +534,51 @@ def test_webhook_is_over_https_or_on_this_machine(url):
 def test_webhook_elsewhere_without_tls_is_refused(url):
     with pytest.raises(Misused, match="must begin with https://, or be on this machine"):
         read(SHORT + f"notify: {{webhook: '{url}'}}\n")
+
+
+SHORT_MESSAGE = "job: j\ngroup: g\nrecords: r\nmessage:"
+
+
+def test_message_is_the_record_unless_it_says_otherwise():
+    message = read(SHORT_MESSAGE + " {}\n").message
+    assert (message.data, message.attributes, message.ordering_key) == ("record", {}, None)
+
+
+def test_manifest_has_either_a_task_or_a_message():
+    assert "exclude each other" in only(SHORT + "message: {}\n")
+
+
+@pytest.mark.parametrize(
+    ("message", "complaint"),
+    [
+        ("{attributes: {goog_x: a}}", "begins with goog, which is Google's"),
+        ("{attributes: {injector-id: a}}", "is set by the injector itself; leave it out"),
+        ("{attributes: {'': a}}", "an attribute needs a name"),
+        (f"{{attributes: {{{'x' * 257}: a}}}}", "has a name of 257 bytes, over 256"),
+        (f"{{attributes: {{a: {'ñ' * 513}}}}}", "has 1026 bytes, over 1024"),
+        ("{ordering_key: user}", "ordering_key: expected a mapping"),
+        ("{attribute: {a: b}}", "did you mean 'attributes'?"),
+    ],
+)
+def test_message_that_no_topic_would_take_is_refused(message, complaint):
+    assert complaint in only(f"{SHORT_MESSAGE} {message}\n")
+
+
+@pytest.mark.parametrize(("attributes", "fits"), [(99, True), (100, False)])
+def test_message_has_room_for_its_id_among_its_attributes(attributes, fits):
+    text = SHORT_MESSAGE + "\n  attributes:\n"
+    text += "".join(f"    a{number}: x\n" for number in range(attributes))
+    if fits:
+        assert len(read(text).message.attributes) == attributes
+    else:
+        assert "100 attributes are too many" in only(text)
+
+
+def test_batches_are_of_tasks_alone():
+    assert "create_mode is of tasks" in only(SHORT_MESSAGE + " {}\ncreate_mode: batch\n")
+
+
+def test_end_of_a_job_is_told_to_a_webhook_or_a_topic():
+    topic = "projects/p/topics/ends"
+    assert read(SHORT + f"notify: {{topic: {topic}}}\n").notify.address == topic
+    assert "give one of the two" in only(SHORT + "notify: {}\n")

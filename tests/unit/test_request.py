@@ -333,11 +333,3 @@ def test_renderer_names_the_fields_that_records_need():
         "identity: {field: d}\n",
     )
     assert fill.fields == ("b", "a", "d", "c")
-
-
-def test_topic_counts_as_one_queue():
-    manifest = load_manifest(
-        "job: j\ngroup: g\nrecords: r\ntask: {http: {url: 'https://t.example/'}}", source="m"
-    )
-    fill = compile_request(manifest, ("projects/p/topics/t",))
-    assert create(fill, {}).queue == "projects/p/topics/t"
