@@ -354,7 +354,7 @@ def proxied(service: Service) -> Iterator[Proxy]:
         server.close()
         proxy.drop()
         await server.wait_closed()
-        await _settle()
+        await settle()
 
     with looping() as loop:
         proxy, server = asyncio.run_coroutine_threadsafe(start(), loop).result()
@@ -370,10 +370,10 @@ def serve(service: Service, *, port: int = 0, credentials: object = None) -> Ite
         yield service
         asyncio.run_coroutine_threadsafe(server.stop(None), loop).result()
         del server
-        asyncio.run_coroutine_threadsafe(_settle(), loop).result()
+        asyncio.run_coroutine_threadsafe(settle(), loop).result()
 
 
-async def _settle() -> None:
+async def settle() -> None:
     """Let what a server starts when it is let go of come to its end."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     await asyncio.gather(*left, return_exceptions=True)

@@ -34,15 +34,18 @@ def by_queue(creates: Sequence[Create], *, most_bytes: int) -> Iterator[Part]:
     for place, create in enumerate(creates):
         places.setdefault(create.queue, []).append(place)
     for of_queue in places.values():
-        yield from _fitting(creates, of_queue, most_bytes)
+        yield from fitting(creates, of_queue, most=MOST_CREATES, most_bytes=most_bytes)
 
 
-def _fitting(creates: Sequence[Create], places: Sequence[int], most_bytes: int) -> Iterator[Part]:
+def fitting(
+    creates: Sequence[Create], places: Sequence[int], *, most: int, most_bytes: int
+) -> Iterator[Part]:
+    """Divide the creates at these places into as few parts as fit, in their order."""
     part: list[int] = []
     left = most_bytes
     for place in places:
         size = _size(creates[place])
-        if part and (len(part) == MOST_CREATES or size > left):
+        if part and (len(part) == most or size > left):
             yield part, [creates[each] for each in part]
             part, left = [], most_bytes
         part.append(place)
@@ -53,7 +56,11 @@ def _fitting(creates: Sequence[Create], places: Sequence[int], most_bytes: int) 
 def _size(create: Create) -> int:
     """Estimate a serialized create from above; a character takes at most four bytes."""
     headers = create.headers + create.template.headers
-    texts = len(create.url) + sum(len(name) + len(value) + 3 for name, value in headers)
+    texts = (
+        len(create.url)
+        + len(create.ordering_key)
+        + sum(len(name) + len(value) + 3 for name, value in headers)
+    )
     return len(create.body) + 4 * texts + _OVERHEAD
 
 

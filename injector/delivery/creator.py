@@ -76,12 +76,17 @@ class Delivery:
             raise Misused(f"mode {self.mode!r}: use auto, single or batch")
         self.new_hedging()
 
-    def new_hedging(self) -> Hedging | None:
-        """Start hedging with an empty bucket."""
+    def new_hedging(self, *, unrepeatable: str = "") -> Hedging | None:
+        """Start hedging with an empty bucket; raise Misused when it would do harm, and why."""
         if self.hedging is None:
             return None
         total = first = self.call_timeout_s
-        return Hedging(self.hedging, first_timeout_s=first, total_timeout_s=total)
+        return Hedging(
+            self.hedging,
+            first_timeout_s=first,
+            total_timeout_s=total,
+            unrepeatable=unrepeatable,
+        )
 
     def retried_codes(self) -> frozenset[str]:
         """Return the codes after which a create is sent again."""
@@ -97,27 +102,46 @@ def make_creator(
     Each group has its own, because each has its own throttle; they share the process's
     connection and its slots. `clock` is what the throttle forgets by.
     """
-    return CallingCreator(connection, delivery or Delivery(), clock or SystemClock())
+    delivery = delivery or Delivery()
+    return CallingCreator(
+        connection,
+        partial(nest, delivery=delivery, clock=clock or SystemClock()),
+        each_alone
+        if delivery.mode == "single"
+        else partial(by_queue, most_bytes=delivery.most_batch_bytes),
+    )
 
 
 def nest(line: Line, delivery: Delivery, clock: Clock) -> Sender:
     """Put the layers together, on the loop that they live on."""
     throttle = GroupThrottle(delivery.throttle) if delivery.throttle else None
-    around = partial(_around, line=line, delivery=delivery, clock=clock, throttle=throttle)
+    around = partial(layered, line=line, delivery=delivery, clock=clock, throttle=throttle)
     single: Sender = CloudTasks(line, timeout_s=delivery.call_timeout_s)
-    if hedging := delivery.new_hedging():
-        single = Hedged(
-            single, hedging=hedging, turns=line.turns, throttled=_rejects(throttle, clock)
-        )
+    single = hedged(single, delivery.new_hedging(), line=line, throttle=throttle, clock=clock)
     if delivery.mode == "single":
         return around(single)
     batches = BatchTasks(line, timeout_s=delivery.call_timeout_s, draw=random.random)
     return Batched(around(batches), around(single), fall_back=delivery.mode == "auto")
 
 
-def _around(
+def hedged(
+    sender: Sender,
+    hedging: Hedging | None,
+    *,
+    line: Line,
+    throttle: GroupThrottle | None,
+    clock: Clock,
+) -> Sender:
+    """Let the sender's slow calls be hedged, unless hedging is off."""
+    if hedging is None:
+        return sender
+    return Hedged(sender, hedging=hedging, turns=line.turns, throttled=_rejects(throttle, clock))
+
+
+def layered(
     sender: Sender, *, line: Line, delivery: Delivery, clock: Clock, throttle: GroupThrottle | None
 ) -> Sender:
+    """Put around a sender what every call passes through, whatever it carries."""
     sender = Counted(sender)
     if throttle:
         sender = Throttled(sender, throttle=throttle, now=clock.monotonic, draw=random.random)
@@ -137,12 +161,20 @@ def _rejects(throttle: GroupThrottle | None, clock: Clock) -> Callable[[str], bo
 
 
 class CallingCreator:
-    """Creates tasks by calls over the process's connection."""
+    """Creates tasks by calls over the process's connection.
 
-    def __init__(self, connection: Connection, delivery: Delivery, clock: Clock) -> None:
+    `new_nest` puts the layers together, and `split` says which calls creates become.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        new_nest: Callable[[Line], Sender],
+        split: Callable[[Sequence[Create]], Iterator[Part]],
+    ) -> None:
         self._connection = connection
-        self._delivery = delivery
-        self._clock = clock
+        self._new_nest = new_nest
+        self._split = split
         self._nested: tuple[Line, Sender] | None = None
         self._tallies: deque[Tally] = deque(maxlen=TALLIES_KEPT)
 
@@ -188,13 +220,8 @@ class CallingCreator:
         self._tallies.append(tally)
         return results
 
-    def _split(self, creates: Sequence[Create]) -> Iterator[Part]:
-        if self._delivery.mode == "single":
-            return each_alone(creates)
-        return by_queue(creates, most_bytes=self._delivery.most_batch_bytes)
-
     def _sender(self, line: Line) -> Sender:
         """Return the line's nest; only the loop's thread comes here."""
         if self._nested is None or self._nested[0] is not line:
-            self._nested = line, nest(line, self._delivery, self._clock)
+            self._nested = line, self._new_nest(line)
         return self._nested[1]

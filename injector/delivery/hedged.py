@@ -19,9 +19,10 @@ Answer = Sequence[Result]
 
 
 class Hedged:
-    """Sends a call again while it is slow; only for creates that have a name.
+    """Sends a call again while it is slow; only what has a name, and no order to keep.
 
-    Their second create answers ALREADY_EXISTS, which is the first one's success. The original
+    A task's second create answers ALREADY_EXISTS, which is the first one's success; a message's
+    second copy carries the same `injector-id`, by which subscribers drop it. The original
     runs in its caller's task; a hedge that wins interrupts it there, as a time-out would. A
     hedge takes a spare slot or is not sent: a client that is starved gains nothing by it.
     """
@@ -40,7 +41,7 @@ class Hedged:
     async def send(self, call: Call) -> Answer:
         """Send the call, and hedges after it as long as it is slow."""
         for create in call.creates:
-            if not create.task_id:
+            if not create.task_id or create.ordering_key:
                 return await self.inner.send(call)
         since = self.loop.time()
         answer = await _Race(self, call, since).run()
