@@ -204,7 +204,18 @@ def receipt_of(task: InjectorTask, plan: Plan, chunk: Chunk, results: Sequence[R
         existed_mask=masks[Outcome.EXISTED],
         rejected_mask=sum(1 << reject.position for reject in rejects),
         rejects=tuple(rejects),
+        message_ids=_message_ids(plan, chunk, results),
     )
+
+
+def _message_ids(plan: Plan, chunk: Chunk, results: Sequence[Result]) -> tuple[str, ...]:
+    """Return each record's message id, empty where it has none; nothing at all for tasks."""
+    found = {
+        position: result.message_id
+        for position, result in zip(plan.positions, results, strict=True)
+        if result.message_id
+    }
+    return tuple(found.get(place, "") for place in range(len(chunk.records))) if found else ()
 
 
 def _reject(position: int, record: Record | Bad, reason: str) -> Reject:

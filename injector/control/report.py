@@ -1,14 +1,14 @@
 """What became of each record of a job, in the source's order."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from injector.errors import Rejected
-from injector.ledger.ports import Job, Jobs, LedgerPort, Receipt, Reject
+from injector.ledger.ports import Job, Jobs, LedgerPort, Receipt, Receipts, Reject
 from injector.manifest.record import Record
 from injector.pacing.ramp import CHUNK
 from injector.staging.chunk import Bad, Chunk
@@ -24,8 +24,9 @@ Names = Callable[[Record], tuple[str, str]]
 class Row(msgspec.Struct, frozen=True):
     """What became of a record; `task` is the full name, empty where nothing was to be created.
 
-    Outcomes are created, existed, rejected (with the reason) and open, for a record that is not
-    settled yet. `line` is the physical line in `file`, which is empty for a single source.
+    Of a message, `task` is its `injector-id`, and `message_id` what Pub/Sub calls it. Outcomes
+    are created, existed, rejected (with the reason) and open, for a record that is not settled
+    yet. `line` is the physical line in `file`, which is empty for a single source.
     """
 
     ordinal: int
@@ -34,6 +35,7 @@ class Row(msgspec.Struct, frozen=True):
     outcome: str
     task: str
     reason: str = ""
+    message_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,15 @@ def report_lines(
     """
     encode = msgspec.json.Encoder().encode
     rejects = _Rejects(ledger.jobs, job.id, after=span.first * CHUNK - 1)
+    ids = _MessageIds(ledger.receipts, job.id)
     for receipt, chunk in _ahead(_receipts(ledger, job, span), read):
-        rows = rows_of(receipt, chunk, rejects, name, every=span.every)
+        rows = rows_of(
+            replace(receipt, message_ids=ids.of(receipt.chunk)),
+            chunk,
+            rejects,
+            name,
+            every=span.every,
+        )
         yield b"".join(encode(row) + b"\n" for row in rows)
 
 
@@ -69,7 +78,8 @@ def rows_of(
             continue
         reason = rejects.reason(record.ordinal) if outcome == "rejected" else ""
         task = "" if outcome == "rejected" else _task(record, name)
-        yield Row(record.ordinal, record.file, record.line, outcome, task, reason)
+        message_id = receipt.message_ids[position] if receipt.message_ids else ""
+        yield Row(record.ordinal, record.file, record.line, outcome, task, reason, message_id)
 
 
 def _receipts(ledger: LedgerPort, job: Job, span: Span) -> Iterator[Receipt]:
@@ -119,7 +129,24 @@ def _task(record: Record | Bad, name: Names) -> str:
         queue, task = name(record)
     except Rejected:
         return ""
-    return f"{queue}/tasks/{task}"
+    return task if "/topics/" in queue else f"{queue}/tasks/{task}"
+
+
+class _MessageIds:
+    """The ids of messages, asked for in the order of the chunks, a page at a time."""
+
+    def __init__(self, receipts: Receipts, job_id: str) -> None:
+        self._receipts = receipts
+        self._job_id = job_id
+        self._page: Mapping[int, Sequence[str]] = {}
+        self._past = 0
+
+    def of(self, chunk: int) -> tuple[str, ...]:
+        """Return the chunk's ids; none for tasks."""
+        if chunk >= self._past:
+            self._past = chunk + PAGE
+            self._page = self._receipts.message_ids(self._job_id, first=chunk, past=self._past)
+        return tuple(self._page.get(chunk, ()))
 
 
 class _Rejects:

@@ -11,6 +11,7 @@ from injector.ledger.tables import (
     counters,
     feeds,
     jobs,
+    message_ids,
     notices,
     receipts,
     rejects,
@@ -39,7 +40,7 @@ def sweep(database: Database) -> None:
     """
     hidden = select(jobs.c.key).where(jobs.c.id.is_(None))
     for key in database.read(lambda connection: connection.scalars(hidden).all()):
-        for table, place in ((receipts, "chunk"), (rejects, "ordinal")):
+        for table, place in ((receipts, "chunk"), (message_ids, "chunk"), (rejects, "ordinal")):
             while database.write(partial(_remove, table=table, place=place, key=key)):
                 pass
         database.write(partial(_remove_rest, key=key))

@@ -9,8 +9,8 @@ from injector.ledger.values import Receipt
 def join(kept: Receipt, more: Receipt) -> Receipt:
     """Add to what is kept those outcomes of `more` whose records have none yet.
 
-    So an outcome once kept stands, whatever a later delivery claims. The rejects returned are
-    the new ones alone. Raises Rejected when the two cannot be of the same chunk.
+    So an outcome once kept stands, whatever a later delivery claims. The rejects and message
+    ids returned are the new ones alone. Raises Rejected when the two cannot be of the same chunk.
     """
     if more.records != kept.records:
         raise Rejected(
@@ -26,7 +26,14 @@ def join(kept: Receipt, more: Receipt) -> Receipt:
         existed_mask=kept.existed_mask | existed,
         rejected_mask=kept.rejected_mask | rejected,
         rejects=tuple(reject for reject in more.rejects if rejected >> reject.position & 1),
+        message_ids=_new_ids(more.message_ids, created),
     )
+
+
+def _new_ids(ids: tuple[str, ...], created: int) -> tuple[str, ...]:
+    if not (ids and created):
+        return ()
+    return tuple(each if created >> place & 1 else "" for place, each in enumerate(ids))
 
 
 def empty(receipt: Receipt) -> Receipt:

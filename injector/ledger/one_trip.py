@@ -12,6 +12,7 @@ import orjson
 from sqlalchemy import Connection, text
 
 from injector.ledger.joining import pack
+from injector.ledger.message_ids import pack_ids
 from injector.ledger.shards import shard_of
 from injector.ledger.signals import minute_of
 from injector.ledger.values import Receipt
@@ -36,6 +37,10 @@ WITH found AS (
     ) AS sums
   )
   RETURNING shard
+), named AS (
+  INSERT INTO message_ids (job, chunk, ids)
+  SELECT job, :chunk, CAST(:ids AS bytea) FROM kept WHERE CAST(:ids AS bytea) IS NOT NULL
+  ON CONFLICT DO NOTHING
 ), added AS (
   INSERT INTO counters AS c (job, shard, chunks, created, existed, rejected)
   SELECT job, :shard, CAST(:settled AS int), :created, :existed, 0 FROM kept
@@ -69,6 +74,7 @@ def keep_first(
         "existed": receipt.existed_mask.bit_count(),
         "shard": shard_of(receipt.chunk),
         "minute": minute_of(now),
+        "ids": pack_ids(receipt.message_ids) if receipt.message_ids else None,
         "counts": orjson.dumps(dict(counts)).decode(),
     }
     return bool(connection.scalar(_KEEP_FIRST, row))

@@ -7,6 +7,7 @@ from sqlalchemy import text
 from injector.ledger.answers import AnswerTable
 from injector.ledger.database import Database
 from injector.ledger.engines import parse_url
+from injector.ledger.event_marks import EventMarkTable
 from injector.ledger.groups import GroupTable
 from injector.ledger.jobs import JobTable
 from injector.ledger.leases import LeaseTable
@@ -31,6 +32,7 @@ class Ledger:
     notices: NoticeTable
     answers: AnswerTable
     operations: OperationTable
+    event_marks: EventMarkTable
 
     def ping(self) -> None:
         """Ask the database for an answer; raises what any call may."""
@@ -61,4 +63,5 @@ def open_ledger(url: str, *, patience_s: float = 20.0, connections: int = 16) ->
         NoticeTable(database),
         AnswerTable(database),
         OperationTable(database),
+        EventMarkTable(database),
     )

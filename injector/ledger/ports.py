@@ -194,11 +194,38 @@ class Receipts(Protocol):
     def stream(self, job_id: str, *, first: int = 0) -> Iterator[Receipt]:
         """Yield the receipts in chunk order, masks only; chunks without one are left out."""
 
+    def message_ids(self, job_id: str, *, first: int, past: int) -> Mapping[int, Sequence[str]]:
+        """Return the message ids of those of the chunks first … past - 1 that have any."""
+
     def select(self, job_id: str, outcome: Outcome) -> Iterator[Selection]:
         """Yield the records that ended so, in chunk order; NOT_TAKEN stands for the missing.
 
         The cost is that of a walk over the job only for CREATED and NOT_TAKEN.
         """
+
+
+class EventMarks(Protocol):
+    """How far each topic has been told of what happened.
+
+    What has a number just before it that is missing may yet come, so it is kept back unless it
+    happened before `settled`.
+    """
+
+    def audit_after(
+        self, topic: str, *, settled: float, limit: int
+    ) -> Sequence[tuple[int, AuditLine]]:
+        """Return what changed of jobs since the topic was told last, oldest first."""
+
+    def decisions_after(
+        self, topic: str, *, settled: float, limit: int
+    ) -> Sequence[tuple[int, str, RampDecision]]:
+        """Return the groups' decisions since the topic was told last, oldest first."""
+
+    def started_after(self, topic: str, *, limit: int) -> Sequence[tuple[int, str, str, float]]:
+        """Return number, id, group and time of the jobs that were begun since then."""
+
+    def told(self, topic: str, source: str, number: int) -> None:
+        """Note that the topic was told of that source's events up to this number."""
 
 
 class SignalLog(Protocol):
@@ -356,6 +383,10 @@ class LedgerPort(Protocol):
     @property
     def notices(self) -> Notices:
         """The notices of jobs that have ended."""
+
+    @property
+    def event_marks(self) -> EventMarks:
+        """How far topics are told of events."""
 
     @property
     def answers(self) -> Answers:

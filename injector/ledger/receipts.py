@@ -11,6 +11,7 @@ from injector.ledger.database import Database
 from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
 from injector.ledger.lookup import Found, clean, find, storable, unknown
+from injector.ledger.message_ids import add_ids, ids_of
 from injector.ledger.one_trip import keep_first
 from injector.ledger.shards import shard_of
 from injector.ledger.signals import add_counts
@@ -72,6 +73,10 @@ class ReceiptTable:
         """Yield the receipts in chunk order, a page at a time."""
         yield from self._pages(job_id, first, plain=True)
 
+    def message_ids(self, job_id: str, *, first: int, past: int) -> Mapping[int, Sequence[str]]:
+        """Return the message ids of those of the chunks first … past - 1 that have any."""
+        return self._database.read(partial(ids_of, job_id=job_id, first=first, past=past))
+
     def select(self, job_id: str, outcome: Outcome) -> Iterator[Selection]:
         """Yield the records that ended so, in chunk order."""
         if outcome is Outcome.NOT_TAKEN:
@@ -122,6 +127,7 @@ def _merge(
         add_counts(connection, job.group, shard_of(receipt.chunk), counts, now=now)
     if whole != kept:
         _list_rejects(connection, job.key, whole)
+        add_ids(connection, job.key, whole)
         _add_to_totals(connection, job.key, kept, whole)
     return whole
 

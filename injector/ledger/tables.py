@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0003"
+REVISION = "0004"
 """The migration that leads to these tables."""
 
 
@@ -87,6 +87,26 @@ receipts = Table(
         sqlite_where=text("masks IS NOT NULL"),
         postgresql_where=text("masks IS NOT NULL"),
     ),
+    sqlite_with_rowid=False,
+)
+
+message_ids = Table(
+    "message_ids",
+    METADATA,
+    Column("job", Integer, nullable=False),
+    Column("chunk", Integer, nullable=False),
+    Column("ids", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("job", "chunk", name="message_ids_pkey"),
+    sqlite_with_rowid=False,
+)
+
+event_marks = Table(
+    "event_marks",
+    METADATA,
+    Column("topic", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("told", BigInteger, nullable=False),
+    PrimaryKeyConstraint("topic", "source", name="event_marks_pkey"),
     sqlite_with_rowid=False,
 )
 

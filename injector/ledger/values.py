@@ -156,7 +156,11 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a chunk's records: bit i of a mask stands for record i of the chunk."""
+    """What became of a chunk's records: bit i of a mask stands for record i of the chunk.
+
+    `message_ids` are what Pub/Sub calls the messages, one for each record and empty where there
+    is none; there are none at all for tasks, and in a receipt that was read back.
+    """
 
     job: str
     chunk: int
@@ -165,6 +169,7 @@ class Receipt:
     existed_mask: int = 0
     rejected_mask: int = 0
     rejects: tuple[Reject, ...] = ()
+    message_ids: tuple[str, ...] = ()
 
     @property
     def settled_mask(self) -> int:

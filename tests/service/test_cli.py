@@ -452,8 +452,11 @@ def test_report_prints_every_reject_as_a_line(web, capsys):
 
 
 ROWS = [
-    {"ordinal": 0, "file": "", "line": 2, "outcome": "existed", "task": "q/tasks/a", "reason": ""},
-    {"ordinal": 7, "file": "", "line": 9, "outcome": "rejected", "task": "", "reason": 'a, "b"'},
+    {"ordinal": n, "file": "", "line": n + 2, "message_id": "", **rest}
+    for n, rest in (
+        (0, {"outcome": "existed", "task": "q/tasks/a", "reason": ""}),
+        (7, {"outcome": "rejected", "task": "", "reason": 'a, "b"'}),
+    )
 ]
 LINES = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
 
