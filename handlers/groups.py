@@ -34,7 +34,7 @@ def shown(name: str) -> Response:
 @groups.get("/groups/<name>/queues")
 def queues(name: str) -> Response:
     """Show each queue of a group as it is now, or what is wrong with it."""
-    found = look_at_all(_group(name), parts().queues)
+    found = look_at_all(_group(name), parts().queues, parts().topics)
     shown = [QueueShown.model_validate(each, from_attributes=True) for each in found]
     return answer(QueueList(queues=shown))
 

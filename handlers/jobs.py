@@ -27,7 +27,7 @@ from handlers.parts import group_of
 from handlers.views import answer, viewer
 from injector.errors import Misused, NotFound
 from injector.ledger.ports import Job, JobState, NewJob
-from injector.manifest import Manifest, parse_manifest
+from injector.manifest import Manifest, check_destination, parse_manifest
 from injector.staging import is_below, read_staged
 
 MAX_BODY = 1024 * 1024
@@ -42,9 +42,9 @@ def register() -> Response:
     """Register a job: 201 when it is new, 200 when it is there already, 409 with other content."""
     submission = body(Submission, limit=MAX_BODY, name="a job")
     manifest = _manifest(submission.manifest)
-    _check_group(manifest.group)
+    check_destination(manifest, group_of(parts().settings, manifest.group))
     _check_store(submission.staged)
-    if manifest.notify:
+    if manifest.notify and manifest.notify.webhook:
         parts().webhooks.check(manifest.notify.webhook)
     job = _new_job(manifest, submission)
     now, ledger = parts().clock.now(), parts().ledger
@@ -106,11 +106,6 @@ def _manifest(value: Mapping[str, JsonValue]) -> Manifest:
     return parse_manifest(json.dumps(value))
 
 
-def _check_group(name: str) -> None:
-    if group_of(parts().settings, name).topic:
-        raise Misused(f"group {name} is a topic, to which this version does not publish")
-
-
 def _check_store(claimed: StagedAs) -> None:
     """Refuse a staging that this service cannot read, or that is not what the caller says.
 
@@ -148,7 +143,7 @@ def _new_job(manifest: Manifest, submission: Submission) -> NewJob:
         priority=manifest.priority,
         parent=submission.parent,
         named_after=_named_after(manifest, submission),
-        notify=manifest.notify.webhook if manifest.notify else "",
+        notify=manifest.notify.address if manifest.notify else "",
     )
 
 

@@ -4,29 +4,33 @@ Connections to the ledger and to Cloud Tasks are opened by each process at its f
 an application that was made before a fork works after it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from handlers.webhook import Webhooks
 from injector.clock import Clock
+from injector.control.events import Tells
 from injector.control.feed import Call, Feeder, Horizon
-from injector.control.notify import Notifies
+from injector.control.notify import Notifies, post_or_publish
 from injector.control.rules import Thresholds
 from injector.control.standing import Watcher
 from injector.control.take_back import TakesBack
-from injector.control.tick import Ticker
+from injector.control.tick import Errand, Ticker
 from injector.delivery.address import Address
 from injector.delivery.connection import Connection
-from injector.delivery.creator import Delivery, make_creator
-from injector.delivery.ports import Creator, QueueAdmin, TaskTemplate, Token
+from injector.delivery.creator import Delivery, Mode, make_creator
+from injector.delivery.ports import Creator, QueueAdmin, TaskTemplate, Token, Topics
+from injector.delivery.publisher import SERVICE as PUBSUB
+from injector.delivery.publisher import make_publisher
 from injector.delivery.queue_admin import CloudTasksAdmin
+from injector.delivery.topics import PubSubTopics
 from injector.errors import Misused
 from injector.fan_out import OpenJob
 from injector.groups import Group
 from injector.ledger import open_ledger
 from injector.ledger.ports import Job, LedgerPort
-from injector.manifest import Manifest, compile_request, parse_manifest
+from injector.manifest import Manifest, compile_job, parse_manifest
 from injector.pacing.hedge import HedgingSettings
 from injector.pacing.throttle import ThrottleSettings
 from injector.settings import Settings
@@ -38,19 +42,24 @@ PATIENCE_S = 2.0
 MOST_PATIENCE_S = 60.0
 """Ticks come each minute, so by a fast clock as well there is no sense in waiting for longer."""
 
-CreatorOf = Callable[[str, str, float], Creator]
-"""Returns the creator for a group's name, a create mode, and a call's timeout in seconds."""
+CreatorOf = Callable[[Group, Manifest], Creator]
+"""Returns how the records of a group's job leave, as its manifest wants it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a service; `open_job` remembers the last jobs that it opened."""
+    """The parts of a service; `open_job` remembers the last jobs that it opened.
+
+    `publisher` sends what a topic is told of jobs.
+    """
 
     settings: Settings
     clock: Clock
     ledger: LedgerPort
     queues: QueueAdmin
     open_job: Callable[[Job], OpenJob]
+    publisher: Creator
+    topics: Topics
     close: Callable[[], None]
     watcher: Watcher | None = None
 
@@ -82,13 +91,17 @@ class Parts:
             lease_s=LEASE_FOR_BUDGETS * settings.handler_budget_s * settings.clock_speed,
             patience_s=min(PATIENCE_S * settings.clock_speed, MOST_PATIENCE_S),
             limits=Thresholds().on_clock(settings.clock_speed),
-            errands=(
-                Notifies(self.ledger, self.clock, self.webhooks.post, settings.webhook_secret),
-                TakesBack(self.ledger, self.queues, self.open_job, self.clock),
-            ),
+            errands=tuple(self._errands()),
             watcher=self.watcher,
             capacity=settings.fan_outs_at_once,
         )
+
+    def _errands(self) -> Iterator[Errand]:
+        tell = post_or_publish(self.webhooks.post, self.publisher)
+        yield Notifies(self.ledger, self.clock, tell, self.settings.webhook_secret)
+        yield TakesBack(self.ledger, self.queues, self.open_job, self.clock)
+        if topic := self.settings.events_topic:
+            yield Tells(self.ledger, self.publisher, self.clock, topic)
 
 
 def make_parts(settings: Settings) -> Parts:
@@ -101,7 +114,10 @@ def make_parts(settings: Settings) -> Parts:
             streams=settings.streams,
         )
     )
-    creator_of = creators(settings, connection, clock)
+    topics = Connection(
+        replace(connection.address, service=PUBSUB, emulator_host=settings.pubsub_host)
+    )
+    creator_of = creators(settings, connection, topics, clock)
     feeding = make_creator(connection, Delivery(mode="single", throttle=None), clock=clock)
     return Parts(
         settings,
@@ -109,9 +125,23 @@ def make_parts(settings: Settings) -> Parts:
         open_ledger(settings.ledger_url),
         CloudTasksAdmin(connection, feeding),
         job_opener(settings, creator_of),
-        connection.close,
+        _teller(settings, topics, clock),
+        PubSubTopics(topics),
+        lambda: _close(connection, topics),
         _watcher(settings),
     )
+
+
+def _teller(settings: Settings, topics: Connection, clock: Clock) -> Creator:
+    """Return the publisher of events, which has no throttle: they are few."""
+    delivery = Delivery()
+    hedging = _hedging(settings, delivery.call_timeout_s)
+    return make_publisher(topics, replace(delivery, throttle=None, hedging=hedging), clock=clock)
+
+
+def _close(*connections: Connection) -> None:
+    for connection in connections:
+        connection.close()
 
 
 def _watcher(settings: Settings) -> Watcher | None:
@@ -130,21 +160,40 @@ def _watcher(settings: Settings) -> Watcher | None:
     )
 
 
-def creators(settings: Settings, connection: Connection, clock: Clock) -> CreatorOf:
+def creators(
+    settings: Settings, connection: Connection, topics: Connection, clock: Clock
+) -> CreatorOf:
     """Make the function that returns a group's creator, one for each way its jobs are sent."""
 
     @cache
-    def creator_of(group: str, mode: str, timeout_s: float) -> Creator:
+    def tasks_of(group: str, mode: str, timeout_s: float) -> Creator:
         del group  # Each group has its own throttle, and so its own creator.
-        delivery = Delivery(
-            mode="auto" if mode == "batch" else "single",
-            call_timeout_s=timeout_s,
-            throttle=ThrottleSettings(settings.throttle_window_s, settings.throttle_k),
-            hedging=_hedging(settings, timeout_s),
-        )
+        delivery = _delivery(settings, timeout_s, mode="auto" if mode == "batch" else "single")
         return make_creator(connection, delivery, clock=clock)
 
+    @cache
+    def messages_of(group: str, timeout_s: float, *, ordered: bool) -> Creator:
+        del group
+        delivery = _delivery(settings, timeout_s)
+        delivery = replace(delivery, hedging=None) if ordered else delivery
+        return make_publisher(topics, delivery, clock=clock, ordered=ordered)
+
+    def creator_of(group: Group, manifest: Manifest) -> Creator:
+        timeout_s = manifest.create_timeout
+        if manifest.message is None:
+            return tasks_of(group.name, manifest.create_mode, timeout_s)
+        return messages_of(group.name, timeout_s, ordered=manifest.message.ordering_key is not None)
+
     return creator_of
+
+
+def _delivery(settings: Settings, timeout_s: float, mode: Mode = "auto") -> Delivery:
+    return Delivery(
+        mode=mode,
+        call_timeout_s=timeout_s,
+        throttle=ThrottleSettings(settings.throttle_window_s, settings.throttle_k),
+        hedging=_hedging(settings, timeout_s),
+    )
 
 
 def _hedging(settings: Settings, timeout_s: float) -> HedgingSettings | None:
@@ -191,12 +240,10 @@ def _open(
     names: str,
     creator_of: CreatorOf,
 ) -> OpenJob:
-    if group.topic:
-        raise Misused(f"group {group.name} is a topic, to which this version does not publish")
     return OpenJob(
         read,
-        compile_request(manifest, group.queues, ramp=group.ramp, named_after=names),
-        creator_of(group.name, manifest.create_mode, manifest.create_timeout),
+        compile_job(manifest, group, named_after=names),
+        creator_of(group, manifest),
         manifest.rejects_allowed,
     )
 

@@ -12,7 +12,7 @@ from handlers.logs import event
 from handlers.models import Cancel, Change, JobShown, Nothing, Redriven
 from handlers.once import once
 from handlers.views import answer, viewer
-from injector.errors import Conflict, Outdated
+from injector.errors import Conflict, Misused, Outdated
 from injector.ledger.ports import Job, JobState, Tuning
 from injector.manifest.schema import share_or_count
 from injector.pacing.ramp import CHUNK
@@ -64,6 +64,8 @@ def resume(job_id: str) -> Response:
 def cancel(job_id: str) -> Response:
     """Cancel a job for good; its waiting tasks stay, unless they are to be taken back."""
     asked = body(Cancel, limit=MAX_BODY, name="a cancellation")
+    if asked.take_back:
+        _check_can_take_back(job_id)
     shown = _set_state(job_id, JobState.CANCELLED, reads_body=False)
     if not asked.take_back:
         return shown
@@ -75,6 +77,15 @@ def cancel(job_id: str) -> Response:
         who=caller().name,
     )
     return answer(_shown(job_id))
+
+
+def _check_can_take_back(job_id: str) -> None:
+    group = parts().settings.groups.get(parts().ledger.jobs.get(job_id).group)
+    if group and group.topic:
+        raise Misused(
+            f"job {job_id} publishes to {group.topic}; a message that is published cannot be "
+            "taken back, so cancel it without deleting, or seek or purge the subscriptions"
+        )
 
 
 @steering.post("/jobs/<job_id>/retry")

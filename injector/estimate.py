@@ -1,7 +1,7 @@
 """What a job will take, before it runs: steps of the ramp, time to create, queues, money."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from injector.pacing.plan import queues_needed
 from injector.pacing.ramp import CHUNK, Ramp
@@ -9,6 +9,11 @@ from injector.pacing.ramp import CHUNK, Ramp
 BILLING_UNIT = 32 * 1024
 FREE_OPERATIONS = 1_000_000
 USD_PER_MILLION = 0.40
+USD_PER_TIB = 40.0
+FREE_BYTES = 10 * 2**30
+LEAST_REQUEST = 1000
+MESSAGE_ID_AND_TIME = 40
+"""Bytes of a message's id and of its time, which Pub/Sub prices like its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,8 @@ class Estimate:
 
     `steps` are those that change the rate. `queues_needed` dispatch as fast as the job creates
     at its peak. `operations` are billable ones: creates and first dispatches, those of the
-    injector tasks too, in units of 32 KiB.
+    injector tasks too, in units of 32 KiB. `published_bytes` is what Pub/Sub prices of messages:
+    nothing for tasks.
     """
 
     records: int
@@ -36,6 +42,7 @@ class Estimate:
     steps: tuple[Step, ...]
     queues_needed: int
     operations: int
+    published_bytes: int = 0
 
     @property
     def peak_create_rate(self) -> float:
@@ -45,7 +52,21 @@ class Estimate:
     @property
     def cost_usd(self) -> float:
         """Return the price of the operations when the month's free million is unused."""
-        return max(0, self.operations - FREE_OPERATIONS) * USD_PER_MILLION / 1_000_000
+        operations = max(0, self.operations - FREE_OPERATIONS) * USD_PER_MILLION / 1_000_000
+        return operations + max(0, self.published_bytes - FREE_BYTES) * USD_PER_TIB / 2**40
+
+
+def estimate_messages(
+    records: int, ramp: Ramp, *, message_bytes: float, rejected: int = 0
+) -> Estimate:
+    """Estimate a job whose records become messages of that mean size: no queues, and volume.
+
+    The volume is that of publishing; each subscription that delivers adds as much again.
+    """
+    found = estimate(records, ramp, task_bytes=0, rejected=records)
+    published = (records - rejected) * (message_bytes + MESSAGE_ID_AND_TIME)
+    at_least = found.chunks * LEAST_REQUEST if records > rejected else 0
+    return replace(found, queues_needed=0, published_bytes=max(at_least, round(published)))
 
 
 def estimate(records: int, ramp: Ramp, *, task_bytes: float, rejected: int = 0) -> Estimate:

@@ -172,6 +172,16 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("CLOUDTASKS_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST"),
         description="HOST:PORT, such as 127.0.0.1:8123",
     )
+    pubsub_emulator_host: Address | None = Field(
+        None,
+        validation_alias="PUBSUB_EMULATOR_HOST",
+        description="HOST:PORT, such as 127.0.0.1:8123",
+    )
+    events_topic: str = Field(
+        "",
+        pattern=r"^(projects/[^/\s]+/topics/[A-Za-z][A-Za-z0-9_.~+%-]*)?$",
+        description="a topic that is told of all jobs, as projects/PROJECT/topics/TOPIC",
+    )
     monitoring: Literal["on", "off"] = Field("off", description="on or off")
     store_url: str = Field(
         ".injector/chunks",
@@ -246,12 +256,22 @@ class Settings(BaseSettings):
             return SystemClock()
         return FastClock(self.clock_speed, self.clock_origin)
 
+    @property
+    def pubsub_host(self) -> str:
+        """Return where Pub/Sub's emulator is; a run against Cloud Tasks' publishes there, too."""
+        return self.pubsub_emulator_host or self.emulator_host or ""
+
     def warnings(self) -> Iterator[str]:
         """Say what is allowed and yet probably a mistake."""
         if self.emulator_host and self.looks_like_production:
             yield (
                 f"CLOUDTASKS_EMULATOR_HOST={self.emulator_host!r} is set where production seems "
                 "to run: tasks go to the emulator, none to Cloud Tasks; unset it"
+            )
+        if self.pubsub_emulator_host and self.looks_like_production:
+            yield (
+                f"PUBSUB_EMULATOR_HOST={self.pubsub_emulator_host!r} is set where production "
+                "seems to run: messages go to the emulator, none to Pub/Sub; unset it"
             )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from handlers.app import create_app
 from handlers.keys import Fetched, KeySet
 from handlers.parts import Parts, job_opener
+from injector.delivery.memory_topics import MemoryTopics
 from injector.errors import Retryable
 from injector.ledger import Ledger, open_ledger
 from injector.manifest import load_manifest
@@ -39,6 +40,7 @@ class House:
     clock: Clock = field(default_factory=Clock)
     ledger: Ledger = field(default_factory=lambda: open_ledger("sqlite://"))
     creator: ScriptedCreator = field(default_factory=lambda: ScriptedCreator(queues_of(GROUP)))
+    topics: MemoryTopics = field(default_factory=MemoryTopics)
     closed: int = 0
 
     def __post_init__(self) -> None:
@@ -55,11 +57,16 @@ class House:
             clock=self.clock,
             ledger=self.ledger,
             queues=self.creator.queues,
-            open_job=job_opener(self.settings, lambda *_: self.creator),
+            open_job=job_opener(self.settings, self.creator_of),
+            publisher=self.topics,
+            topics=self.topics,
             close=close,
         )
         keys = KeySet(lambda: Fetched(self.signer.certificates(), 3600), self.clock.monotonic)
         return create_app(self.settings, parts, keys)
+
+    def creator_of(self, _group, manifest):
+        return self.topics if manifest.message else self.creator
 
     def stage(self, records=250, *, bad=(), manifest=MANIFEST):
         """Stage records; return what is POSTed to /jobs."""

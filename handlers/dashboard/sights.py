@@ -76,7 +76,7 @@ def of_rejects(parts: Parts, job_id: str, *, text: str, after: int) -> Sight:
 
 def of_queues(parts: Parts, name: str) -> Sight:
     """Ask the service for each of the group's queues."""
-    return {"queues": look_at_all(known(parts, name), parts.queues), "name": name}
+    return {"queues": look_at_all(known(parts, name), parts.queues, parts.topics), "name": name}
 
 
 def of_minutes(parts: Parts, name: str, *, window: int) -> Sight:

@@ -14,12 +14,12 @@ from google.auth.transport.requests import Request
 
 from injector.cli.client import Json, Service
 from injector.delivery.credentials import application_default
-from injector.delivery.ports import QueueAdmin
+from injector.delivery.ports import QueueAdmin, Topics
 from injector.errors import InjectorError, Misused, NotFound, Refused
 from injector.groups import Group
 from injector.ledger.schema import version_of
 from injector.ledger.tables import REVISION
-from injector.queues.access import admin_at
+from injector.queues.access import admin_at, topics_at
 from injector.queues.preflight import look_at_all
 from injector.settings import Settings
 from injector.staging.folder import Folder
@@ -28,7 +28,7 @@ SKEW_S = 5.0
 ROLES = (
     "grant its account roles/cloudtasks.queueAdmin on the injector queues, and "
     "roles/cloudtasks.enqueuer, roles/cloudtasks.taskDeleter and roles/cloudtasks.viewer on the "
-    "group's"
+    "group's, or roles/pubsub.publisher on the group's topic"
 )
 
 
@@ -206,9 +206,10 @@ class Checks:
 
     def _queues_from_here(self) -> Iterator[Finding]:
         """Look at the queues with the credentials of this machine."""
-        with admin_at(self.settings.emulator_host or "") as admin:
+        own, pubsub = self.settings.emulator_host or "", self.settings.pubsub_host
+        with admin_at(own) as admin, topics_at(pubsub) as topics:
             for name, group in self.settings.groups.items():
-                yield from self._queues_of(name, partial(seen_by, admin, group))
+                yield from self._queues_of(name, partial(seen_by, admin, group, topics))
 
     def _queues_of(self, name: str, look: Callable[[], Sequence[Json]]) -> Iterator[Finding]:
         """Judge the queues of a group: there, running, and how fast they may go."""
@@ -230,17 +231,19 @@ class Checks:
             yield ok(place, _limits(queues))
 
 
-def seen_by(admin: QueueAdmin, group: Group) -> list[Json]:
-    """Return a group's queues as the service shows them."""
-    return [asdict(queue) for queue in look_at_all(group, admin)]
+def seen_by(admin: QueueAdmin, group: Group, topics: Topics) -> list[Json]:
+    """Return a group's queues and topic as the service shows them."""
+    return [asdict(queue) for queue in look_at_all(group, admin, topics)]
 
 
-def _limits(queues: Sequence[Mapping[str, object]]) -> str:
+def _limits(seen: Sequence[Mapping[str, object]]) -> str:
+    queues = [queue for queue in seen if queue["rate"] is not None]
+    topic = "; its topic can be published to" if len(queues) < len(seen) else ""
     rates = sorted({float(str(queue["rate"])) for queue in queues})
     most = sorted({int(str(queue["concurrency"])) for queue in queues})
     return (
         f"{len(queues)} queues are running, with {_span(rates)} dispatches/s and "
-        f"{_span(most)} at once"
+        f"{_span(most)} at once{topic}"
     )
 
 

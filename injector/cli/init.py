@@ -23,6 +23,15 @@ records: {records}                    # JSONL, CSV or Parquet; .gz, .zst; a path
 # its place (index), its content, or a field.
 identity: index                       # or content, or {{field: user_id}}
 
+{becomes}
+stop_when_rejected: 1%                # the job pauses itself above it; or a count
+# weight: 1                           # its share among the group's jobs of the same priority
+# priority: 0                         # higher goes first
+# notify: {{webhook: "https://hooks.example/injector"}}  # told when the job has ended; or topic:
+"""
+
+
+TASK = """\
 task:
   http:
     url: {url}   # {{field}} is filled from the record: …/users/{{user_id}}
@@ -34,12 +43,14 @@ task:
     #   audience: https://worker.example
   # dispatch_deadline: 10m            # how long the target may take, 15s to 30m
   # schedule: {{at: "2030-01-01T09:00:00Z"}}  # spread from there on; or {{field: when}}
-
-stop_when_rejected: 1%                # the job pauses itself above it; or a count
-# weight: 1                           # its share among the group's jobs of the same priority
-# priority: 0                         # higher goes first
 # create_mode: single                 # batch: a call for each chunk, which keeps to one queue
-# notify: {{webhook: "https://hooks.example/injector"}}  # told when the job has ended
+"""
+
+MESSAGE = """\
+message:
+  data: record                        # the record as JSON; or none; or a template of your own
+  # attributes: {{kind: "user.{{kind}}"}} # {{field}} is filled from the record
+  # ordering_key: {{field: user_id}}    # keeps the order within a chunk; then nothing is hedged
 """
 
 
@@ -51,20 +62,30 @@ stop_when_rejected: 1%                # the job pauses itself above it; or a cou
 @click.option(
     "--url", default="http://127.0.0.1:8090/", show_default=True, help="Whom the tasks call."
 )
+@click.option("--topic", "is_message", is_flag=True, help="For a group that is a topic.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @json_option()
 def command(  # noqa: PLR0913  (one for each option)
-    file: Path, *, job: str, group: str, records: str, url: str, force: bool, as_json: bool
+    file: Path,
+    *,
+    job: str,
+    group: str,
+    records: str,
+    url: str,
+    is_message: bool,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Write a commented manifest to FILE, ready for `injector plan`.
 
     As it is, it fits what `injector up` runs on this machine.
 
-    Example: injector init welcome.yaml --records users.csv
+    Example: injector init welcome.yaml --records users.csv --topic
     """
     if file.exists() and not force:
         raise Misused(f"{file} is there already; name another file, or add --force")
-    text = MANIFEST.format(file=file, job=job, group=group, records=records, url=url)
+    becomes = (MESSAGE if is_message else TASK).format(url=url)
+    text = MANIFEST.format(file=file, job=job, group=group, records=records, becomes=becomes)
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

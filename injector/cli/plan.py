@@ -6,7 +6,7 @@ import click
 
 from injector.cli.charts import Curve, draw, plot_option, stairs, write_svg
 from injector.cli.findings import look_through
-from injector.cli.known_group import known_or_usual, task_queues
+from injector.cli.known_group import known_or_usual
 from injector.cli.options import json_option, manifest_argument, service_at, service_option
 from injector.cli.output import print_json
 from injector.cli.plan_view import show_plan, show_warnings
@@ -14,7 +14,7 @@ from injector.cli.planning import Plan, make_plan, plan_json
 from injector.cli.preflight import queue_problems
 from injector.cli.reading import Reading, reading_options, staging_bar
 from injector.errors import Misused
-from injector.manifest.request import compile_request
+from injector.manifest.rendering import compile_job
 from injector.settings import read_settings
 
 CHART = "creates/s"
@@ -56,8 +56,9 @@ def plan_of(path: Path, reading: Reading, url: str | None) -> Plan:
         known_here=configured is not None,
         service=None if notes else service,
         emulator_host=settings.emulator_host or "",
+        pubsub_host=settings.pubsub_host,
     )
-    renderer = compile_request(manifest, task_queues(group), ramp=group.ramp)
+    renderer = compile_job(manifest, group)
     source = reading.source(manifest, path)
     with staging_bar() as progress:
         findings = look_through(source, renderer, now=settings.clock.now(), progress=progress)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from injector.cli.output import console, count, print_pairs, print_table, rate, span
-from injector.cli.planning import ASSUMPTIONS, Plan, sample_json
+from injector.cli.planning import Plan, sample_json
 from injector.delivery.ports import Create
 from injector.estimate import Step
 from injector.staging.chunk import Bad
@@ -21,7 +21,7 @@ def show_plan(plan: Plan) -> None:
         _show_sample(create)
     screen = console()
     screen.print("\nassuming that:", style="dim")
-    for assumption in ASSUMPTIONS:
+    for assumption in plan.assumptions:
         screen.print(f"  {assumption}", style="dim", markup=False)
 
 
@@ -44,7 +44,6 @@ def show_rejects(rejects: tuple[Bad, ...], total: int) -> None:
 
 def _figures(plan: Plan) -> dict[str, str]:
     found, findings = plan.estimate, plan.findings
-    queues = f"the group has {len(plan.group.queues)}" if plan.group.queues else "of 500/s each"
     return {
         "job": plan.manifest.job,
         "group": plan.group.name,
@@ -54,8 +53,21 @@ def _figures(plan: Plan) -> dict[str, str]:
         "time to create": span(found.seconds),
         "time to finish": span(plan.finished_s),
         "peak": f"{rate(found.peak_create_rate)} creates/s",
+        **_destination(plan),
+    }
+
+
+def _destination(plan: Plan) -> dict[str, str]:
+    found, cost = plan.estimate, f"about USD {plan.estimate.cost_usd:,.2f}"
+    if plan.manifest.message:
+        return {
+            "topic": plan.group.topic or "not known here",
+            "published": f"{count(found.published_bytes)} bytes, {cost}",
+        }
+    queues = f"the group has {len(plan.group.queues)}" if plan.group.queues else "of 500/s each"
+    return {
         "queues needed": f"{found.queues_needed}; {queues}",
-        "operations": f"{count(found.operations)}, about USD {found.cost_usd:,.2f}",
+        "operations": f"{count(found.operations)}, {cost}",
     }
 
 
@@ -73,8 +85,9 @@ def _step_row(step: Step) -> tuple[str, ...]:
 def _show_sample(create: Create) -> None:
     sample = sample_json(create)
     screen = console()
-    screen.print(f"\n{sample['method']} {sample['url']}", style="bold", markup=False)
-    for line in _sample_lines(sample):
+    title = "message" if create.is_message else f"{sample['method']} {sample['url']}"
+    screen.print(f"\n{title}", style="bold", markup=False)
+    for line in _message_lines(sample) if create.is_message else _sample_lines(sample):
         screen.print(f"  {line}", markup=False, soft_wrap=True)
 
 
@@ -87,6 +100,17 @@ def _sample_lines(sample: dict[str, object]) -> Iterator[str]:
     if sample["body"]:
         yield str(sample["body"])
     yield f"as {sample['queue']}/tasks/{sample['task_id']}"
+
+
+def _message_lines(sample: dict[str, object]) -> Iterator[str]:
+    attributes = sample["attributes"]
+    if isinstance(attributes, dict):
+        yield from (f"{name}: {value}" for name, value in attributes.items())
+    if sample["ordering_key"]:
+        yield f"(ordering key {sample['ordering_key']})"
+    if sample["data"]:
+        yield str(sample["data"])
+    yield f"to {sample['topic']}"
 
 
 def _place(bad: Bad) -> str:

@@ -6,11 +6,16 @@ from injector.cli.checks import seen_by
 from injector.cli.client import Json, Service
 from injector.errors import NotFound, Retryable
 from injector.groups import Group
-from injector.queues.access import admin_at
+from injector.queues.access import admin_at, topics_at
 
 
 def queue_problems(
-    group: Group, *, known_here: bool, service: Service | None, emulator_host: str
+    group: Group,
+    *,
+    known_here: bool,
+    service: Service | None,
+    emulator_host: str,
+    pubsub_host: str,
 ) -> tuple[str, ...]:
     """Return what is wrong with each queue of the group; nothing where nobody can be asked.
 
@@ -20,8 +25,8 @@ def queue_problems(
         if service:
             return _problems(service.queues(group.name))
         if emulator_host and known_here:
-            with admin_at(emulator_host) as admin:
-                return _problems(seen_by(admin, group))
+            with admin_at(emulator_host) as admin, topics_at(pubsub_host) as topics:
+                return _problems(seen_by(admin, group, topics))
     except NotFound:
         return ()  # the service does not have the group, or is older: others say so
     except Retryable as error:

@@ -9,7 +9,7 @@ import msgspec
 
 from injector.cli.client import Json, Service
 from injector.cli.findings import findings_of
-from injector.cli.known_group import group_of, task_queues
+from injector.cli.known_group import group_of
 from injector.cli.options import json_option, manifest_argument, service_at, service_option
 from injector.cli.output import console, count, print_json
 from injector.cli.plan import plan_of, show
@@ -20,7 +20,7 @@ from injector.cli.reading import Reading, reading_options, staging_bar
 from injector.cli.watch import watch
 from injector.errors import Misused
 from injector.groups import Group
-from injector.manifest.request import compile_request
+from injector.manifest.rendering import compile_job
 from injector.manifest.schema import Manifest
 from injector.settings import is_loopback, read_settings
 from injector.staging.seal import Staged
@@ -92,14 +92,17 @@ def stage_and_plan(
     source = reading.source(manifest, path)
     with staging_bar() as progress:
         staged = stage(source, manifest, store, clock=settings.clock, progress=progress)
-    renderer = compile_request(manifest, task_queues(group), ramp=group.ramp)
+    renderer = compile_job(manifest, group)
     findings = findings_of(staged, renderer, now=settings.clock.now())
     return make_plan(manifest, group, findings, latency_s=reading.latency_s), staged
 
 
 def _check_queues(service: Service, group: Group) -> None:
     """Refuse a group with a queue that cannot be used, before a record is read."""
-    if found := queue_problems(group, known_here=False, service=service, emulator_host=""):
+    found = queue_problems(
+        group, known_here=False, service=service, emulator_host="", pubsub_host=""
+    )
+    if found:
         lines = "\n".join(f"  {line}" for line in found)
         raise Misused(f"the queues of group {group.name} are not ready:\n{lines}")
 
@@ -115,7 +118,8 @@ def _is_wanted(plan: Plan, *, is_sure: bool) -> bool:
         return True
     show_plan(plan)
     show_warnings(plan)
-    return click.confirm(f"Create {count(plan.findings.records)} tasks?", err=True)
+    what = "messages" if plan.manifest.message else "tasks"
+    return click.confirm(f"Create {count(plan.findings.records)} {what}?", err=True)
 
 
 def _register(service: Service, manifest: Manifest, staged: Staged, *, as_json: bool) -> None:

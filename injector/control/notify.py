@@ -1,4 +1,4 @@
-"""Telling a webhook that a job has ended: signed, tried again for a day, told once.
+"""Telling a webhook or a topic that a job has ended: signed, tried again for a day, told once.
 
 The form is that of Standard Webhooks (https://www.standardwebhooks.com): `webhook-id` stays the
 same over all tries, so that a receiver can tell a repeat. What is said of a URL is its host
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from injector.clock import Clock
+from injector.delivery.ports import Create, Creator, Outcome
 from injector.errors import Retryable
 from injector.groups import Group
 from injector.ledger.ports import Job, LedgerPort, Notice
@@ -21,10 +22,13 @@ from injector.ledger.ports import Job, LedgerPort, Notice
 FIRST_WAIT_S = 60.0
 MOST_WAIT_S = 3600.0
 MOST_TRIES = 30
+_EVENT = ("injector-event", "job.ended")
 RESERVE_S = 12.0
 
 Post = Callable[[str, bytes, Mapping[str, str]], None]
 """Posts a body to a URL with headers; raises Retryable unless it was answered 2xx."""
+
+PUBLISH_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Notifies:
                 yield self._give(notice)
 
     def _give(self, notice: Notice) -> str:
-        job, host = self.ledger.jobs.get(notice.job), urlsplit(notice.url).hostname
+        job, host = self.ledger.jobs.get(notice.job), _spoken(notice.url)
         body = json.dumps(_event(job, self.ledger)).encode()
         headers = signed(f"{job.id}-{job.version}", body, secret=self.secret, now=self.clock.now())
         try:
@@ -56,6 +60,33 @@ class Notifies:
             return f"{host} could not be told of job {job.id}: {error}; {rest}"
         self.ledger.notices.put_off(notice, until=None)
         return f"{host} was told of job {job.id}"
+
+
+def post_or_publish(post: Post, publisher: Creator) -> Post:
+    """Make the function that tells a topic by a message, and all else by a POST.
+
+    The message's `injector-id` is what a webhook gets as `webhook-id`.
+    """
+
+    def tell(address: str, body: bytes, headers: Mapping[str, str]) -> None:
+        if not is_topic(address):
+            post(address, body, headers)
+            return
+        message = Create(address, headers["webhook-id"], "", body, headers=(_EVENT,))
+        (end,) = publisher.create_all([message], budget_s=PUBLISH_S)
+        if end.outcome is not Outcome.CREATED:
+            raise Retryable(end.reason or end.code)
+
+    return tell
+
+
+def is_topic(address: str) -> bool:
+    """Tell a topic's full name from a URL."""
+    return address.startswith("projects/")
+
+
+def _spoken(address: str) -> str:
+    return address if is_topic(address) else urlsplit(address).hostname or ""
 
 
 def next_try(tries: int, *, now: float) -> float | None:

@@ -61,6 +61,7 @@ class LocalRun:
             "INJECTOR_LEDGER_URL": f"sqlite:///{self.folder / 'ledger.db'}",
             "INJECTOR_SERVICE_URL": self.service_url,
             "INJECTOR_STORE_URL": str(self.folder / "chunks"),
+            "PUBSUB_EMULATOR_HOST": f"127.0.0.1:{self.emulator_port}",
         }
 
     def programs(self) -> Iterator[Program]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from injector.delivery.ports import Queue, QueueAdmin
+from injector.delivery.ports import Queue, QueueAdmin, Topics
 from injector.errors import Misused
 from injector.groups import Group
 
@@ -25,14 +25,16 @@ class Seen:
     problem: str = ""
 
 
-def look_at_all(group: Group, queues: QueueAdmin) -> Sequence[Seen]:
-    """Look at every queue of the group, its injector queues first.
+def look_at_all(group: Group, queues: QueueAdmin, topics: Topics | None = None) -> Sequence[Seen]:
+    """Look at every queue of the group, its injector queues first, and at its topic.
 
-    Raises Retryable when the service cannot be asked at all.
+    Without `topics` nobody is asked for a topic. Raises Retryable when the service cannot be
+    asked at all.
     """
     names = (*group.injector_queues, *group.queues)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda name: look_at(name, queues), names))
+        seen = list(pool.map(lambda name: look_at(name, queues), names))
+    return [*seen, look_at_topic(group.topic, topics)] if group.topic and topics else seen
 
 
 def look_at(name: str, queues: QueueAdmin) -> Seen:
@@ -41,6 +43,15 @@ def look_at(name: str, queues: QueueAdmin) -> Seen:
         return judged(queues.get_queue(name))
     except Misused as error:
         return Seen(name, problem=str(error))
+
+
+def look_at_topic(name: str, topics: Topics) -> Seen:
+    """Look at a topic; it has no rate of its own."""
+    try:
+        topics.look(name)
+    except Misused as error:
+        return Seen(name, problem=str(error))
+    return Seen(name, "RUNNING")
 
 
 def judged(queue: Queue) -> Seen:
