@@ -37,7 +37,7 @@ from injector.settings import Settings
 from injector.staging import Chunk, ChunkReader, Reach, around
 
 JOBS_KEPT = 64
-LEASE_FOR_BUDGETS = 2
+LEASE_S = 30.0
 PATIENCE_S = 2.0
 MOST_PATIENCE_S = 60.0
 """Ticks come each minute, so by a fast clock as well there is no sense in waiting for longer."""
@@ -74,7 +74,7 @@ class Parts:
         return reach_of(self.settings)
 
     def ticker(self) -> Ticker:
-        """Return the controller; its lease outlives the handler's budget, in its clock's time."""
+        """Return the controller; the spans that it waits are of its clock's time."""
         settings = self.settings
         feeder = Feeder(
             self.ledger.jobs,
@@ -88,7 +88,7 @@ class Parts:
             feeder,
             settings.groups,
             self.clock,
-            lease_s=LEASE_FOR_BUDGETS * settings.handler_budget_s * settings.clock_speed,
+            lease_s=LEASE_S * settings.clock_speed,
             patience_s=min(PATIENCE_S * settings.clock_speed, MOST_PATIENCE_S),
             limits=Thresholds().on_clock(settings.clock_speed),
             errands=tuple(self._errands()),
@@ -201,7 +201,10 @@ def _hedging(settings: Settings, timeout_s: float) -> HedgingSettings | None:
     if not 0 < settings.hedge_delay_s < timeout_s:
         return None
     return HedgingSettings(
-        settings.hedge_delay_s, settings.hedge_max_tokens, settings.hedge_refill_ratio
+        settings.hedge_delay_s,
+        settings.hedge_max_tokens,
+        settings.hedge_refill_ratio,
+        follow_p95=settings.hedge_follows,
     )
 
 

@@ -250,6 +250,11 @@ class Settings(BaseSettings):
         return self.instances * self.workers * self.threads
 
     @property
+    def hedge_follows(self) -> bool:
+        """Tell whether the hedge's delay follows the live p95: unless someone has chosen one."""
+        return "hedge_delay_s" not in self.model_fields_set
+
+    @property
     def clock(self) -> Clock:
         """Return the clock of this run; a local run's processes share speed and origin."""
         if self.clock_speed == 1.0:

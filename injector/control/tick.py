@@ -1,6 +1,6 @@
 """One run of the controller: for each group finish, look, decide, tell the queues, and feed.
 
-One tick at a time, by a lease. A tick that is missed or comes twice changes nothing: the ramp
+One tick at a time, by turns. A tick that is missed or comes twice changes nothing: the ramp
 counts running time, and what is fed is counted by the curve.
 """
 
@@ -17,6 +17,7 @@ from injector.control.feed import Feeder, Pace
 from injector.control.memory import Memory, Said, said
 from injector.control.ramp_state import evidence_from
 from injector.control.standing import Standing, Watcher
+from injector.control.turn import Turn
 from injector.delivery.ports import Queue, QueueAdmin
 from injector.errors import InjectorError, Retryable
 from injector.groups import Group
@@ -24,7 +25,6 @@ from injector.ledger.ports import GroupState, JobState, LedgerPort, Minute, Ramp
 from injector.pacing.limiter import Pacer
 from injector.pacing.signals import Signals
 
-LEASE = "tick"
 SIGNALS_KEPT_S = 24 * 3600.0
 ANSWERS_KEPT_S = 24 * 3600.0
 MINUTE_S = 60.0
@@ -70,7 +70,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Ticker:
-    """Runs ticks over all groups. Spans are in seconds of `clock`.
+    """Runs ticks over all groups. Spans are in seconds of `clock`, but for `step_s`.
+
+    A tick that dies keeps the next from beginning for `lease_s` at most, and no step of one that
+    lives takes longer than `step_s` of this machine's seconds.
 
     `patience_s` is how long a tick waits for a step that is just about due: ticks that come a
     moment early would else make a step of 5 minutes one of 6. Without a `watcher` nothing is
@@ -83,7 +86,8 @@ class Ticker:
     feeder: Feeder
     groups: Mapping[str, Group]
     clock: Clock
-    lease_s: float = 90.0
+    lease_s: float = 30.0
+    step_s: float = 15.0
     patience_s: float = 3.0
     limits: Thresholds = field(default_factory=Thresholds)
     errands: Sequence[Errand] = ()
@@ -92,17 +96,22 @@ class Ticker:
 
     def tick(self, owner: str, *, time_left: Callable[[], float]) -> Sequence[GroupTick] | None:
         """Tick every group; None when another tick is under way."""
-        leases, now = self.ledger.leases, self.clock.now()
-        if not leases.acquire(LEASE, owner, now=now, ttl_s=self.lease_s):
+        turn = Turn(self.ledger.leases, owner, self.clock, self.lease_s, self.step_s)
+        if not turn.take():
             return None
         try:
-            return replace(self, capacity=self._capacity_each()).tick_all(now, time_left)
+            groups = turn.each(self._in_turn(self.clock.now()))
+            sharing = replace(self, capacity=self._capacity_each())
+            return sharing.tick_each(groups, turn.within(time_left))
         finally:
-            leases.release(LEASE, owner)
+            turn.give_back()
 
-    def tick_all(self, now: float, time_left: Callable[[], float]) -> Sequence[GroupTick]:
-        """Tick every group, each with this capacity, and forget what is old."""
-        ticks = [self._in_time(group, time_left) for group in self._in_turn(now)]
+    def tick_each(
+        self, groups: Iterable[Group], time_left: Callable[[], float]
+    ) -> Sequence[GroupTick]:
+        """Tick the groups, each with this capacity, and forget what is old."""
+        now = self.clock.now()
+        ticks = [self._in_time(group, time_left) for group in groups]
         ticks = [self._after(tick, time_left) for tick in ticks]
         self.ledger.signals.forget(before=now - SIGNALS_KEPT_S)
         self.ledger.answers.forget(before=now - ANSWERS_KEPT_S)

@@ -102,6 +102,21 @@ def test_a_fault_on_a_fifth_of_the_creates_cuts_the_rate_until_it_is_over(world_
     assert settled_once(world)
 
 
+def test_an_outage_of_half_of_all_creates_gets_a_third_of_the_load_of_plain_retry(world_of):
+    """Plain retry would send two calls for each record that is offered meanwhile."""
+    world = world_of(per_chunk=40, queues=2)
+    world.submit(chunks=1000)
+    world.run(20)
+    rate = world.rates[-1]
+    world.fault(Fault("outage", Effect.ERROR, rate=0.5, **CREATES))
+    world.run(10)
+    ((_, met, _),) = world.parts.plan.counts()
+    world.fault()
+    assert met <= 2 * 40 * rate * 600 / 3
+    finish(world)
+    assert settled_once(world)
+
+
 @pytest.mark.parametrize("dynamics", [None, GENTLE])
 def test_a_target_that_answers_429_holds_the_rate_until_it_recovers(world_of, dynamics):
     world = world_of(**({"dynamics": dynamics} if dynamics else {}))
@@ -169,7 +184,9 @@ def test_two_controllers_that_tick_twice_each_are_as_one(world_of, skew_s):
             world.tick(clock)
         world.run_until(START + MINUTE_S * minute)
     assert world.rates == pytest.approx([RAMP.initial_rate * 1.5**step for step in range(6)])
+    finish(world)
     assert world.excess() <= 0
+    assert settled_once(world)
 
 
 class Stalled:
@@ -191,7 +208,7 @@ class Stalled:
 
 
 @pytest.mark.parametrize(
-    ("stall_s", "second"), [(30.0, "waits"), (100.0, "takes over")], ids=["briefly", "too long"]
+    ("stall_s", "second"), [(20.0, "waits"), (100.0, "takes over")], ids=["briefly", "too long"]
 )
 def test_a_controller_that_stalls_in_mid_step_makes_no_second_step(world_of, stall_s, second):
     world = world_of()
@@ -244,11 +261,11 @@ def fan_out_times(world, fan_outs=300):
 def test_hedging_shortens_the_slowest_fan_outs_for_a_tenth_of_the_calls_at_most(world_of):
     plain, once = fan_out_times(world_of(per_chunk=100))
     hedged_world = world_of(
-        per_chunk=100, delivery=Delivery(mode="single", hedging=HedgingSettings())
+        per_chunk=100, delivery=Delivery(mode="single", hedging=HedgingSettings(follow_p95=True))
     )
     hedged, calls = fan_out_times(hedged_world)
     assert once == 1.0
     assert 1.0 < calls <= 1.1
     assert hedged_world.creator.drain_signals().hedges_won > 0
     assert plain[len(plain) // 2] > 2.0
-    assert hedged[int(0.99 * len(hedged))] < 0.65 * plain[int(0.99 * len(plain))]
+    assert hedged[int(0.99 * len(hedged))] < 0.25 * plain[int(0.99 * len(plain))]

@@ -5,7 +5,8 @@ import pytest
 from injector.control.feed import Call, Feeder
 from injector.control.memory import Memory
 from injector.control.standing import Standing
-from injector.control.tick import LEASE, Ticker
+from injector.control.tick import Ticker
+from injector.control.turn import LEASE
 from injector.delivery.memory import MemoryQueues
 from injector.delivery.ports import Queue, TaskTemplate
 from injector.errors import Misused, Retryable
@@ -207,9 +208,40 @@ def test_only_one_tick_runs_at_a_time(world):
 
 
 def test_a_tick_that_died_holds_its_turn_no_longer_than_its_lease(world):
-    world.ledger.leases.acquire(LEASE, "dead", now=world.clock.now(), ttl_s=60)
-    world.clock.time += 61
-    assert world.tick()["welcome"].said.fault == ""
+    class Killed(BaseException):
+        pass
+
+    class Dying(CountedQueues):
+        def get_queue(self, _):
+            raise Killed
+
+    world.add()
+    with pytest.raises(Killed):
+        world.tick(queues=Dying(), ledger=KilledLedger(world.ledger))
+    assert world.ticker().tick("next", time_left=lambda: 45.0) is None
+    world.clock.time += 30
+    assert world.tick()["welcome"].fed > 0
+
+
+@pytest.mark.parametrize(("step_s", "ticked"), [(11.0, ["welcome", "other"]), (31.0, ["welcome"])])
+def test_a_tick_keeps_its_turn_as_long_as_it_goes_on(world, step_s, ticked):
+    """One that stood still for longer than its turn leaves the rest to who has taken it."""
+    begun = []
+
+    class Slow(CountedQueues):
+        def get_queue(self, queue):
+            world.clock.time += step_s / 2
+            begun.append(
+                world.ledger.leases.acquire(LEASE, "another", now=world.clock.now(), ttl_s=30)
+            )
+            return super().get_queue(queue)
+
+    world.groups = ("welcome", "other")
+    world.clock.time = 60.0 * (world.clock.time // 120 * 2)
+    for group in world.groups:
+        world.add(f"job-{group}", group=group)
+    assert list(world.tick(queues=Slow())) == ticked
+    assert any(begun) == (len(ticked) == 1)
 
 
 def test_a_tick_gives_its_turn_back(world):
@@ -222,6 +254,22 @@ def test_a_slower_tick_drops_its_decision(world):
     tick = world.tick(ledger=OvertakenLedger(world.ledger))["welcome"]
     assert "another tick was quicker" in tick.said.fault
     assert world.queues.created == {}
+
+
+@dataclass
+class KilledLedger:
+    """A ledger whose turns are not given back: a process that was killed has no last word."""
+
+    ledger: object
+
+    def __getattr__(self, name) -> object:
+        return self if name == "leases" else getattr(self.ledger, name)
+
+    def acquire(self, *turn: object, **until: object):
+        return self.ledger.leases.acquire(*turn, **until)
+
+    def release(self, *_: object):
+        pass
 
 
 @dataclass

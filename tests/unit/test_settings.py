@@ -126,6 +126,15 @@ def test_a_hedge_delay_is_in_range_or_off(environ, value, fits):
         assert "needs seconds from 0.1 to 10, or 0 for no hedges" in complaint(read_settings)
 
 
+@pytest.mark.parametrize(
+    ("variables", "follows"), [({}, True), ({"INJECTOR_HEDGE_DELAY_S": "1"}, False)]
+)
+def test_a_hedge_delay_follows_the_live_p95_unless_one_is_chosen(environ, variables, follows):
+    environ(**variables)
+    settings = read_settings()
+    assert (settings.hedge_delay_s, settings.hedge_follows) == (1.0, follows)
+
+
 def test_an_unknown_key_is_refused_with_the_nearest_one(environ):
     environ(INJECTOR_HANDLER_BUDGET="45")
     assert "did you mean INJECTOR_HANDLER_BUDGET_S?" in complaint(read_settings)
