@@ -5,7 +5,7 @@ prometheus_client, which decides as it is imported whether processes share their
 
 The limits are nested: the handler's own budget ends first, then the worker's, the platform's,
 and at last the queue's dispatch deadline. On SIGTERM a worker takes no more work and has 10
-seconds; calls to Cloud Tasks that still run after 5 are cut, and their chunk is handed back.
+seconds; calls to Cloud Tasks that still run after 3 are cut, and their chunk is handed back.
 """
 
 import gc

@@ -145,7 +145,7 @@ class Settings(BaseSettings):
     worker_timeout_s: Seconds = Field(60.0, description="seconds above 0 and at most 1800")
     request_timeout_s: Seconds = Field(90.0, description="seconds above 0 and at most 1800")
     dispatch_deadline_s: float = Field(120.0, ge=15, le=1800, description="seconds from 15 to 1800")
-    drain_s: float = Field(5.0, gt=0, le=8, description="seconds above 0 and at most 8")
+    drain_s: float = Field(3.0, gt=0, le=8, description="seconds above 0 and at most 8")
 
     webhook_secret: str = Field(
         "", repr=False, description="what notices of ended jobs are signed with, such as whsec_…"
