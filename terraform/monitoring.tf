@@ -104,6 +104,13 @@ locals {
   )
 }
 
+# The controller looks at what the queues say of their attempts. Metrics have no finer grant.
+resource "google_project_iam_member" "watches" {
+  project = var.project
+  role    = "roles/monitoring.viewer"
+  member  = local.account["service"].member
+}
+
 resource "google_monitoring_alert_policy" "signal" {
   for_each              = local.alerts
   project               = var.project

@@ -1,10 +1,10 @@
 resource "google_cloud_scheduler_job" "tick" {
-  for_each         = local.on_cloud_run ? { tick = "* * * * *" } : {}
+  for_each         = toset(local.on_cloud_run ? ["tick"] : [])
   project          = var.project
   region           = var.region
-  name             = "${var.name}-tick"
+  name             = "${var.name}-${each.key}"
   description      = "Lets the controller look at each group, set its rate and feed its jobs"
-  schedule         = each.value
+  schedule         = "* * * * *"
   time_zone        = "Etc/UTC"
   attempt_deadline = "${var.service.dispatch_deadline_s}s"
 

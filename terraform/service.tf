@@ -13,6 +13,7 @@ locals {
     INJECTOR_HOST                = "0.0.0.0"
     INJECTOR_INSTANCES           = tostring(var.service.max_instances)
     INJECTOR_LEDGER_URL          = local.ledger_url
+    INJECTOR_MONITORING          = "on"
     INJECTOR_PEOPLE              = local.account["operator"].email
     INJECTOR_QUEUE_CALLERS       = local.account["caller"].email
     INJECTOR_REQUEST_TIMEOUT_S   = tostring(var.service.request_timeout_s)

@@ -8,6 +8,7 @@ resource "google_storage_bucket" "chunks" {
   location                    = var.region
   force_destroy               = var.store.force_destroy
   labels                      = var.labels
+  storage_class               = "STANDARD"
   public_access_prevention    = "enforced"
   uniform_bucket_level_access = true
 

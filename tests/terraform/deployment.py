@@ -1,13 +1,33 @@
 """What a deployment has come to, once applied."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
+from tests.terraform.google_stub import GoogleStub
 from tests.terraform.workspace import Workspace
 
 Values = Mapping[str, object]
+
+QUEUE = "google_cloud_tasks_queue"
+NOTHING, CHANGES = 0, 2
+"""How a plan ends that was asked for its verdict."""
+
+
+@contextmanager
+def drifted(google: GoogleStub, queue: str, block: str, values: Values) -> Iterator[None]:
+    """Let reading a queue find something else than what was applied."""
+
+    def drift(kind: str, state: Values) -> Values:
+        if kind != QUEUE or state["name"] != queue:
+            return state
+        return state | {block: [state[block][0] | values]}
+
+    google.provider.drift = drift
+    yield
+    google.provider.drift = lambda _, state: state
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import grpc
 import msgpack
 
 from tests.terraform.google_answers import ANSWERS
+from tests.terraform.google_rules import broken
 from tests.terraform.google_values import UNKNOWN, Value, planned, refused, settled
 
 HERE = Path(__file__).parent
@@ -116,7 +117,8 @@ class Provider(rpc.ProviderServicer):
         return pb.StopProvider.Response()
 
     def ValidateResourceConfig(self, request, _context):  # noqa: N802
-        faults = refused(self._block(request.type_name), _decoded(request.config) or {})
+        kind, config = request.type_name, _decoded(request.config) or {}
+        faults = (*refused(self._block(kind), config), *broken(kind, config))
         return pb.ValidateResourceConfig.Response(
             diagnostics=[
                 pb.Diagnostic(severity=_ERROR, summary=why, attribute=_path_message(path))

@@ -5,25 +5,7 @@ import json
 import pytest
 
 from tests.terraform.conftest import SECRETS
-
-QUEUE = "google_cloud_tasks_queue"
-NOTHING, CHANGES = 0, 2
-
-
-@pytest.fixture
-def found(google):
-    """Let reading a queue find something else than what was applied."""
-
-    def change(queue, block, **values: object):
-        def drift(kind, state):
-            if kind != QUEUE or state["name"] != queue:
-                return state
-            return state | {block: [state[block][0] | values]}
-
-        google.provider.drift = drift
-
-    yield change
-    google.provider.drift = lambda _, state: state
+from tests.terraform.deployment import CHANGES, NOTHING, drifted
 
 
 def plan(deployment):
@@ -48,9 +30,9 @@ def test_a_second_plan_of_everything_is_empty(complete):
 @pytest.mark.parametrize(
     "ramped", [{"max_dispatches_per_second": 56.953125}, {"max_concurrent_dispatches": 250}]
 )
-def test_what_the_controller_has_set_stays(minimal, found, ramped):
-    found("welcome-injector-0", "rate_limits", **ramped)
-    assert plan(minimal) == (NOTHING, [])
+def test_what_the_controller_has_set_stays(minimal, google, ramped):
+    with drifted(google, "welcome-injector-0", "rate_limits", ramped):
+        assert plan(minimal) == (NOTHING, [])
 
 
 @pytest.mark.parametrize(
@@ -62,8 +44,8 @@ def test_what_the_controller_has_set_stays(minimal, found, ramped):
         ("welcome-0000", "rate_limits", {"max_concurrent_dispatches": 1}),
     ],
 )
-def test_what_is_not_the_controller_s_is_put_back(minimal, found, queue, block, changed):
-    found(queue, block, **changed)
-    code, addresses = plan(minimal)
+def test_what_is_not_the_controller_s_is_put_back(minimal, google, queue, block, changed):
+    with drifted(google, queue, block, changed):
+        code, addresses = plan(minimal)
     assert code == CHANGES
     assert [address.endswith(f'["{queue}"]') for address in addresses] == [True]

@@ -48,6 +48,7 @@ def test_a_deployment_without_wishes_grants_this_and_no_more(minimal):
         ("cloud_tasks_queue", SERVICE, "cloudtasks.viewer"): 40,
         ("project", SERVICE, "cloudsql.client"): 1,
         ("project", SERVICE, "cloudsql.instanceUser"): 1,
+        ("project", SERVICE, "monitoring.viewer"): 1,
         ("service_account", SERVICE, "iam.serviceAccountUser"): 1,
         ("service_account", AGENT, "iam.serviceAccountOpenIdTokenCreator"): 1,
         ("service_account", "user:ann@example.com", "iam.serviceAccountTokenCreator"): 1,
@@ -114,9 +115,12 @@ def test_operators_act_as_the_operator_and_as_nobody_else(complete):
     }
 
 
-def test_roles_on_the_project_hold_for_the_ledger_s_instance_alone(deployment):
+def test_roles_on_the_project_hold_for_the_ledger_s_instance_alone_or_only_look(deployment):
     instance = deployment.one("google_sql_database_instance")["name"]
-    for grant in deployment.all("google_project_iam_member").values():
+    for address, grant in deployment.all("google_project_iam_member").items():
+        if address == "google_project_iam_member.watches":
+            assert (grant["role"], grant["condition"]) == ("roles/monitoring.viewer", [])
+            continue
         (condition,) = grant["condition"]
         assert (
             f"resource.name == 'projects/my-project/instances/{instance}'"
