@@ -285,7 +285,7 @@ variable "region" {
 variable "service" {
   description = <<-EOT
     The service. The four limits are nested, so that the innermost can still answer. An instance
-    takes workers times threads requests at once. `environment` has further INJECTOR_ settings.
+    takes workers times threads requests at once. `environment` has further settings, INJECTOR_ and OTEL_.
     `url` is for a domain of one's own, or for App Engine's.
   EOT
   type = object({
@@ -330,8 +330,8 @@ variable "service" {
   }
 
   validation {
-    condition     = alltrue([for key in keys(var.service.environment) : can(regex("^INJECTOR_[A-Z_]+$", key))])
-    error_message = "A setting begins with INJECTOR_, such as INJECTOR_HEDGE_DELAY_S = \"0.5\"."
+    condition     = alltrue([for key in keys(var.service.environment) : can(regex("^(INJECTOR|OTEL)_[A-Z_]+$", key))])
+    error_message = "A setting begins with INJECTOR_ or OTEL_, such as INJECTOR_HEDGE_DELAY_S = \"0.5\"."
   }
 
   validation {
