@@ -17,7 +17,7 @@ variables {
   webhook_secret        = "unused"
 }
 
-run "nobody_may_more_than_they_must" {
+run "a_deployment_grants_and_asks_no_more_than_it_must" {
   command = apply
 
   assert {
@@ -62,10 +62,6 @@ run "nobody_may_more_than_they_must" {
     }
     error_message = "The service is to publish to its groups' topics, and no more."
   }
-}
-
-run "probes_ask_what_is_open_and_needs_no_ledger" {
-  command = apply
 
   assert {
     condition = toset([
@@ -82,10 +78,6 @@ run "probes_ask_what_is_open_and_needs_no_ledger" {
     ])
     error_message = "The service needs half a minute to start on a busy machine."
   }
-}
-
-run "the_service_is_told_what_it_may_ask" {
-  command = apply
 
   assert {
     condition     = output.service_environment["INJECTOR_MONITORING"] == "on"
