@@ -95,11 +95,13 @@ def rejects(job_id: str) -> Response:
 @jobs.get("/jobs/<job_id>/audit")
 def audit(job_id: str) -> Response:
     """List who changed what of a job, newest first; it outlives the job."""
-    found = parts().ledger.jobs.audit(job_id, limit=query(AuditQuery).limit)
-    if not found:
+    asked = query(AuditQuery)
+    found = parts().ledger.jobs.audit(job_id, limit=asked.limit, before=asked.after or None)
+    if not (found or asked.after):
         raise NotFound(f"there is, and was, no job {job_id!r}")
     shown = [AuditShown.model_validate(line, from_attributes=True) for line in found]
-    return answer(AuditList(changes=shown))
+    following = found[-1].id if len(found) == asked.limit else None
+    return answer(AuditList(changes=shown, next=following))
 
 
 def _manifest(value: Mapping[str, JsonValue]) -> Manifest:

@@ -203,9 +203,10 @@ class AuditShown(Shown):
 
 
 class AuditList(Shown):
-    """Changes, newest first."""
+    """Changes, newest first; `next` is the `after` of the next page."""
 
     changes: list[AuditShown]
+    next: int | None
 
 
 class DecisionShown(Shown):
@@ -311,8 +312,9 @@ class RejectsQuery(Asked):
 
 
 class AuditQuery(Asked):
-    """How many changes."""
+    """Which changes: so many, older than the one that `after` names; 0 begins with the newest."""
 
+    after: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
 
 

@@ -1,6 +1,7 @@
 """`injector audit`."""
 
 from collections.abc import Mapping
+from itertools import islice
 
 import click
 
@@ -13,7 +14,7 @@ HEADINGS = ("time", "who", "what", "from", "to", "why")
 @click.command()
 @job_argument()
 @service_option()
-@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True)
 @json_option()
 def command(job: str, url: str | None, limit: int, *, as_json: bool) -> None:
     """List who changed what of JOB, newest first; with --json, one in each line.
@@ -22,7 +23,7 @@ def command(job: str, url: str | None, limit: int, *, as_json: bool) -> None:
 
     Example: injector audit welcome-2026-11
     """
-    changes = service_at(url).audit(job, limit)
+    changes = islice(service_at(url).audit(job), limit)
     if as_json:
         print_lines(changes)
     else:

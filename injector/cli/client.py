@@ -63,10 +63,9 @@ class Service:
         """Remove a job that has ended."""
         self._ask("DELETE", f"/jobs/{job}", once=True)
 
-    def audit(self, job: str, limit: int) -> list[Json]:
-        """Return the newest changes of the job first."""
-        found = _object(self._ask("GET", f"/jobs/{job}/audit", params={"limit": str(limit)}))
-        return cast("list[Json]", found["changes"])
+    def audit(self, job: str) -> Iterator[Json]:
+        """Yield the newest changes of the job first, page by page."""
+        return self._pages(f"/jobs/{job}/audit", "changes", {})
 
     def manifest(self, job: str) -> Json:
         """Return the manifest that the job was submitted with."""

@@ -91,4 +91,6 @@ def change(connection: Connection, job: Job, values: Mapping[str, object]) -> No
 
 def note(connection: Connection, line: AuditLine) -> None:
     """Keep an audit line."""
-    connection.execute(insert(audit), asdict(line))
+    row = asdict(line)
+    del row["id"]
+    connection.execute(insert(audit), row)

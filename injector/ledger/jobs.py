@@ -159,15 +159,19 @@ class JobTable:
         """Return rejects in the source's order, from the first ordinal beyond `after` on."""
         return self._database.read(partial(_rejects, job_id=job_id, after=after, limit=limit))
 
-    def audit(self, job_id: str, *, limit: int = 100) -> Sequence[AuditLine]:
+    def audit(
+        self, job_id: str, *, limit: int = 100, before: int | None = None
+    ) -> Sequence[AuditLine]:
         """Return the newest changes first, whether or not there is, or was, such a job."""
         c = audit.c
         query = (
-            select(c.at, c.job, c.who, c.what, c.old, c.new, c.reason)
+            select(c.at, c.job, c.who, c.what, c.old, c.new, c.reason, c.id)
             .where(c.job == clean(job_id))
             .order_by(c.id.desc())
             .limit(limit)
         )
+        if before is not None:
+            query = query.where(c.id < before)
         rows = self._database.read(lambda connection: connection.execute(query).all())
         return [AuditLine(*row) for row in rows]
 

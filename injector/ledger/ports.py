@@ -159,8 +159,13 @@ class Jobs(Protocol):
     def rejects(self, job_id: str, *, after: int = -1, limit: int = 100) -> Sequence[Reject]:
         """Return rejects in the source's order, from the first ordinal beyond `after` on."""
 
-    def audit(self, job_id: str, *, limit: int = 100) -> Sequence[AuditLine]:
-        """Return the newest changes first, whether or not there is, or was, such a job."""
+    def audit(
+        self, job_id: str, *, limit: int = 100, before: int | None = None
+    ) -> Sequence[AuditLine]:
+        """Return the newest changes first, whether or not there is, or was, such a job.
+
+        Only those older than the line with the id `before`, unless that is None.
+        """
 
     def delete(
         self, job_id: str, *, now: float, who: str = "", expected_version: int | None = None

@@ -1,7 +1,7 @@
 """What the ledger keeps. Times are Unix seconds as floats."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -231,7 +231,10 @@ class RampDecision:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """Who changed what of a job, from what, to what, and why."""
+    """Who changed what of a job, from what, to what, and why.
+
+    `id` grows from change to change, and is 0 until the line is kept.
+    """
 
     at: float
     job: str
@@ -240,6 +243,7 @@ class AuditLine:
     old: str
     new: str
     reason: str
+    id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,15 @@ def test_redriven_chunks_are_overdue_at_once_under_a_generation_of_their_own(led
     assert {each.generation for each in again} == {2001}
 
 
+def test_an_audit_is_read_in_pages(ledger: Ledger):
+    finish(ledger, {3: 2})
+    ledger.jobs.redrive("welcome", now=10.0, who="ann")
+    lines = ledger.jobs.audit("welcome")
+    second = ledger.jobs.audit("welcome", limit=2, before=lines[1].id)
+    assert len(lines) > 3
+    assert [line.id for line in second] == [line.id for line in lines[2:4]]
+
+
 def test_redrive_is_noted_with_who_and_what(ledger: Ledger):
     finish(ledger, {3: 2})
     ledger.jobs.redrive("welcome", now=10.0, who="ann")

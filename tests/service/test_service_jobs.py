@@ -116,6 +116,18 @@ def test_who_submitted_a_job_is_in_its_audit(house):
     assert line.who == "ann@p.example"
 
 
+def test_an_audit_is_listed_page_by_page_newest_first(house):
+    house.submit(house.stage())
+    for act in ("pause", "resume", "pause"):
+        assert house.ask("POST", f"/jobs/welcome-1/{act}").status_code == 200
+    seen, after = [], ""
+    while after is not None:
+        page = house.get(f"/jobs/welcome-1/audit?limit=2&after={after}").json
+        seen += [change["new"] for change in page["changes"]]
+        after = page["next"]
+    assert seen == ["paused", "running", "paused", "running"]
+
+
 def test_jobs_are_listed_page_by_page_newest_first(house):
     for number in range(5):
         house.submit(house.stage(manifest=MANIFEST.replace("welcome-1", f"job-{number}")))
