@@ -3,7 +3,8 @@
     python benchmarks/pacing.py
 
 Shown are the time that a simulation of a billion tasks takes (CPU, the best of five), the load
-that an outage of half of all creates gets from a job of ten million, and the time of a fan-out
+that an outage of half of all creates gets from a job of ten million, most of whose records then
+wait until it is over, and the time of a fan-out
 of 100 creates when one create in a hundred takes 2 s, with hedging and without.
 """
 

@@ -104,7 +104,7 @@ def test_a_fault_on_a_fifth_of_the_creates_cuts_the_rate_until_it_is_over(world_
 
 def test_an_outage_of_half_of_all_creates_gets_a_third_of_the_load_of_plain_retry(world_of):
     """Plain retry would send two calls for each record that is offered meanwhile."""
-    world = world_of(per_chunk=40, queues=2)
+    world = world_of(per_chunk=10, queues=1)
     world.submit(chunks=1000)
     world.run(20)
     rate = world.rates[-1]
@@ -112,7 +112,7 @@ def test_an_outage_of_half_of_all_creates_gets_a_third_of_the_load_of_plain_retr
     world.run(10)
     ((_, met, _),) = world.parts.plan.counts()
     world.fault()
-    assert met <= 2 * 40 * rate * 600 / 3
+    assert met <= 2 * 10 * rate * 600 / 3
     finish(world)
     assert settled_once(world)
 
@@ -243,11 +243,14 @@ USUAL = Fault(
 )
 
 
-def fan_out_times(world, fan_outs=300):
-    """Return how long fan-outs take, and how many calls the emulator met for each create."""
+def fan_out_times(world, fan_outs=100):
+    """Return how long fan-outs take, and how many calls the emulator met for each create.
+
+    The first ten do not count: what the p95 is has to be learnt.
+    """
     world.fault(USUAL, SLOW)
     took = []
-    for number in range(fan_outs):
+    for number in range(fan_outs + 10):
         before = world.connection.elapsed_s
         creates = world.creates(number)
         results = world.creator.create_all(creates, budget_s=45.0)
@@ -255,7 +258,7 @@ def fan_out_times(world, fan_outs=300):
         took.append(world.connection.elapsed_s - before)
     (_, met, _), (_, _, slow) = world.parts.plan.counts()
     assert slow > fan_outs / 2
-    return sorted(took), met / (fan_outs * world.per_chunk)
+    return sorted(took[10:]), met / (len(took) * world.per_chunk)
 
 
 def test_hedging_shortens_the_slowest_fan_outs_for_a_tenth_of_the_calls_at_most(world_of):
