@@ -8,6 +8,7 @@ from injector.cli.lazy import Lazy
 
 COMMANDS: Mapping[str, str] = {
     "ramp": "Raise or lower a group's dispatch rate, on the curve.",
+    "traffic-split": "Move a service's traffic to a version with new queues.",
     "diagnose": "Say why the queues dispatch less than they could.",
     "operations": "List operations, and pause, resume or cancel one.",
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Generic, Protocol, TypeVar
 
 from injector.clock import Clock
@@ -20,12 +21,25 @@ class Target:
     template: TaskTemplate
 
 
+class Traffic(Protocol):
+    """Splits the traffic of services over their versions, in percents that add up to 100.
+
+    Raises Misused for names or rights that only a person can mend, and Retryable for the rest.
+    """
+
+    def split(self, service: str) -> Mapping[str, Decimal]:
+        """Return the percent of each version that gets any."""
+
+    def set_split(self, service: str, split: Mapping[str, Decimal], *, shard_by: str) -> None:
+        """Split the traffic so, and change nothing else of the service."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """What looks and acts work with; what is not there is None.
 
     `watcher` knows how queues stand, as of `late_s` seconds ago. `keep_warm` is where no-op
-    tasks go.
+    tasks go, and `traffic` what splits the traffic of services.
     """
 
     queues: QueueAdmin
@@ -33,6 +47,7 @@ class Ports:
     watcher: Watcher | None = None
     late_s: float = 0.0
     keep_warm: Target | None = None
+    traffic: Traffic | None = None
 
 
 Do = Callable[[Act, Ports], str]

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from injector.errors import NotFound
 from injector.operations.kind import AnyKind
 from injector.operations.ramp import RAMP
+from injector.operations.traffic_split import TRAFFIC_SPLIT
 
-KINDS: Mapping[str, AnyKind] = {kind.name: kind for kind in (RAMP,)}
+KINDS: Mapping[str, AnyKind] = {kind.name: kind for kind in (RAMP, TRAFFIC_SPLIT)}
 
 
 def kind_of(name: str) -> AnyKind:

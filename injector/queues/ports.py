@@ -8,7 +8,7 @@ from injector.delivery.address import Address
 from injector.delivery.connection import Connection
 from injector.delivery.ports import QueueAdmin, TaskTemplate, Token
 from injector.errors import Misused
-from injector.operations.kind import Ports, Target
+from injector.operations.kind import Ports, Target, Traffic
 from injector.queues.access import admin_at
 from injector.settings import Settings
 
@@ -26,6 +26,7 @@ def ports_of(settings: Settings, queues: QueueAdmin, watcher: Watcher | None) ->
         watcher,
         0.0 if settings.emulator_host else LATE_S,
         _keep_warm(settings),
+        _traffic(),
     )
 
 
@@ -68,6 +69,15 @@ def _watcher(emulator_host: str) -> tuple[Watcher | None, Connection | None]:
         return watcher_over(connection), connection
     except Misused:
         return None, None
+
+
+def _traffic() -> Traffic | None:
+    """Return what splits traffic, where Google's clients for it are installed."""
+    try:
+        from injector.queues.traffic import CloudTraffic  # noqa: PLC0415  (an extra)
+    except ImportError:
+        return None
+    return CloudTraffic()
 
 
 def _keep_warm(settings: Settings) -> Target | None:
