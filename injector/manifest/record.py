@@ -1,6 +1,5 @@
 """One record of the source, as the bytes of its JSON object."""
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -10,8 +9,7 @@ from injector.errors import Rejected
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, gc=False):
     """A record: its place in the source, and its JSON object exactly as it may be sent.
 
     `ordinal` counts the source's records from 0, bad ones too. `line` is the physical line

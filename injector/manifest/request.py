@@ -75,7 +75,9 @@ class Renderer:
         if self.whole_chunks:
             index = queue_index_of_chunk(self.job, record.place // CHUNK, len(self.queues))
         url, headers, body = self._parts(row, record)
-        due = settle(self.due(row, record.ordinal), now=now)
+        due = self.due(row, record.ordinal)
+        if due is not None:
+            due = settle(due, now=now)
         create = Create(self.queues[index], name, url, body, headers, due, self.template)
         if self._may_be_too_large(url, headers, body):
             self._check_size(create)
@@ -124,7 +126,9 @@ class Renderer:
         return headers
 
     def _may_be_too_large(self, url: str, headers: Headers, body: bytes) -> bool:
-        added = len(body) + _BYTES_A_CHARACTER * len(url) + (header_size(headers) if headers else 0)
+        added = len(body) + _BYTES_A_CHARACTER * len(url)
+        if headers:
+            added += header_size(headers)
         return added > self.room
 
     def _check_size(self, create: Create) -> None:

@@ -19,15 +19,7 @@ def row_reader(fields: tuple[str, ...]) -> Callable[[bytes], Row]:
     there twice the last one counts.
     """
     awkward = any(_NO_STRUCT_FIELD.search(name) for name in fields)
-    pick = _by_dict(fields) if awkward else _by_struct(fields)
-
-    def read(raw: bytes) -> Row:
-        try:
-            return pick(raw)
-        except msgspec.DecodeError as error:
-            raise Rejected(f"is not a JSON object: {error}") from error
-
-    return read
+    return _by_dict(fields) if awkward else _by_struct(fields)
 
 
 def _by_struct(fields: tuple[str, ...]) -> Callable[[bytes], Row]:
@@ -39,14 +31,28 @@ def _by_struct(fields: tuple[str, ...]) -> Callable[[bytes], Row]:
         rename=dict(zip(names, fields, strict=True)),
     )
     decode, values = msgspec.json.Decoder(kind).decode, msgspec.structs.astuple
-    return lambda raw: values(decode(raw))
+
+    def pick(raw: bytes) -> Row:
+        try:
+            return values(decode(raw))
+        except msgspec.DecodeError as error:
+            raise _no_object(error) from error
+
+    return pick
 
 
 def _by_dict(fields: tuple[str, ...]) -> Callable[[bytes], Row]:
     decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
     def pick(raw: bytes) -> Row:
-        found = decode(raw)
+        try:
+            found = decode(raw)
+        except msgspec.DecodeError as error:
+            raise _no_object(error) from error
         return tuple(found.get(name, msgspec.UNSET) for name in fields)
 
     return pick
+
+
+def _no_object(error: msgspec.DecodeError) -> Rejected:
+    return Rejected(f"is not a JSON object: {error}")

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from fsspec import AbstractFileSystem
 
-from injector.staging.files import filesystem_of, is_local, speaking_of, url_of
+from injector.staging.files import filesystem_of, is_local, read_local, speaking_of, url_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ class Folder:
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         """Return the bytes from `start` to before `end`. Raises NotFound."""
         with speaking_of(f"{self.url}/{name}"):
+            if is_local(self.fs):
+                return read_local(f"{self.path}/{name}", start, end)
             content: bytes = self.fs.cat_file(f"{self.path}/{name}", start=start, end=end)
         return content
 

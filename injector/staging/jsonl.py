@@ -25,8 +25,9 @@ def read_jsonl(
         end += dropped
         for text, raw, fault in chain.from_iterable(_checked(lines, limit)):
             number += 1
-            end += len(text)
-            if len(text) > limit:
+            size = len(text)
+            end += size
+            if size > limit:
                 yield file, number, f"is longer than {limit:,} bytes", end
             elif raw:
                 yield file, number, fault or raw, end

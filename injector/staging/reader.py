@@ -1,9 +1,8 @@
 """Read chunks back, any of them in any order, by many threads at once."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import count, islice, repeat
 from struct import Struct
 
 from injector.errors import Conflict, NotFound
@@ -73,18 +72,15 @@ class ChunkReader:
                 f"{self._folder.url}: chunk {number} has {len(items)} records where"
                 f" {entry.records} were staged; stage the source again under another job id"
             )
-        numbered = enumerate(items, number * CHUNK)
-        records = tuple(self._record(ordinal, item) for ordinal, item in numbered)
-        return Chunk(number, self._placed(records) if self._seal.origins else records)
+        first = number * CHUNK
+        origins = self._origins(first, first + len(items)) if self._seal.origins else repeat(-1)
+        files = self._seal.files or ("",)
+        return Chunk(number, tuple(_records(items, first, origins, files)))
 
-    def _placed(self, records: tuple[Record | Bad, ...]) -> tuple[Record | Bad, ...]:
-        """Give records that are sent again their place in the first source."""
-        start = records[0].ordinal * _PLACE.size
-        content = self._folder.read(ORIGINS, start, start + len(records) * _PLACE.size)
-        return tuple(
-            replace(record, origin=origin) if isinstance(record, Record) else record
-            for record, (origin,) in zip(records, _PLACE.iter_unpack(content), strict=True)
-        )
+    def _origins(self, first: int, past: int) -> Iterable[int]:
+        """Return the places in the first source of records that are sent again."""
+        content = self._folder.read(ORIGINS, first * _PLACE.size, past * _PLACE.size)
+        return [origin for (origin,) in _PLACE.iter_unpack(content)]
 
     def _entry(self, number: int) -> Entry:
         if not 0 <= number < self.staged.chunks:
@@ -104,12 +100,16 @@ class ChunkReader:
         parse = _parse_of_several if self._seal.files else _parse
         return [parse(line) for line in content.split(b"\n")[:-1]]
 
-    def _record(self, ordinal: int, item: Item) -> Record | Bad:
-        number, line, body, _ = item
-        file = self._seal.files[number] if self._seal.files else ""
+
+def _records(
+    items: Sequence[Item], first: int, origins: Iterable[int], files: Sequence[str]
+) -> Iterator[Record | Bad]:
+    """Give each item its number; one with a fault in place of its bytes is a bad record."""
+    for ordinal, (file, line, body, _), origin in zip(count(first), items, origins, strict=False):
         if isinstance(body, bytes):
-            return Record(ordinal, line, body, file)
-        return Bad(ordinal, line, body, file)
+            yield Record(ordinal, line, body, files[file], origin)
+        else:
+            yield Bad(ordinal, line, body, files[file])
 
 
 def _within(reach: Reach | None, seal: Seal) -> Seal:
