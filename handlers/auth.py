@@ -5,21 +5,18 @@ token is which claim failed, never the token.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from google.auth import exceptions, jwt
 from werkzeug.datastructures import Headers
 
 from handlers.keys import GOOGLE_KEYS_URL, Fetched, KeySet, fetch_keys
+from handlers.tokens import Claims, Verifier, refused
 from injector.errors import Refused
 from injector.settings import Settings, is_loopback
 
-Claims = Mapping[str, object]
-SKEW_S = 10
 GOOGLE_ISSUERS = ("https://accounts.google.com", "accounts.google.com")
-_INVALID = (ValueError, TypeError, exceptions.GoogleAuthError)
 
 
 class Role(Enum):
@@ -50,7 +47,7 @@ class Gate:
 
     def __init__(self, settings: Settings, keys: KeySet | None = None) -> None:
         self._settings = settings
-        self._keys = keys or KeySet(self._fetch, time.monotonic)
+        self._tokens = Verifier(keys or KeySet(self._fetch, time.monotonic))
         self._allowed = {
             Role.QUEUES: settings.queue_callers,
             Role.SCHEDULER: settings.scheduler_callers,
@@ -93,27 +90,13 @@ class Gate:
         return {queue.rsplit("/", 1)[-1] for group in groups for queue in group.injector_queues}
 
     def _token_caller(self, call: Call, role: Role) -> Caller:
-        claims = self._verified(_bearer_token(call.headers))
+        claims = self._tokens.claims_of(_bearer_token(call.headers))
         if wrong := wrong_claim(claims, issuers=self._issuers, audience=self._settings.base_url):
-            raise _refused(wrong)
+            raise refused(wrong)
         email = str(claims["email"]).lower()
         if email not in self._allowed[role]:
             raise Refused(f"{email} is not one of the {role.value} callers", authenticated=True)
         return Caller(email)
-
-    def _verified(self, token: str) -> Claims:
-        """Return the claims of a token that is signed by a known key and within its time."""
-        try:
-            key_id = str(jwt.decode_header(token).get("kid"))
-            untimely = untimely_claim(jwt.decode(token, verify=False), now=time.time())
-        except _INVALID as error:
-            raise _refused("form") from error
-        keys = self._keys.holding(key_id)
-        try:
-            claims: Claims = jwt.decode(token, certs=keys, clock_skew_in_seconds=SKEW_S)
-        except _INVALID as error:
-            raise _refused(untimely or "signature") from error
-        return claims
 
     @property
     def _issuers(self) -> Sequence[str]:
@@ -122,16 +105,6 @@ class Gate:
 
     def _fetch(self) -> Fetched:
         return fetch_keys(self._settings.oidc_keys_url or GOOGLE_KEYS_URL)
-
-
-def untimely_claim(claims: Claims, *, now: float) -> str:
-    """Name the claim that keeps a token from being used now; empty when none does."""
-    issued, expires = claims.get("iat"), claims.get("exp")
-    if not isinstance(issued, int | float) or now < issued - SKEW_S:
-        return "iat"
-    if not isinstance(expires, int | float) or now > expires + SKEW_S:
-        return "exp"
-    return ""
 
 
 def wrong_claim(claims: Claims, *, issuers: Sequence[str], audience: str) -> str:
@@ -150,7 +123,3 @@ def _bearer_token(headers: Headers) -> str:
     if scheme.lower() != "bearer" or not token.strip():
         raise Refused("the request carries no bearer token")
     return token.strip()
-
-
-def _refused(claim: str) -> Refused:
-    return Refused(f"the token's {claim} is not what it must be")
