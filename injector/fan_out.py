@@ -100,8 +100,7 @@ def fan_out(
     What is settled within the time is kept. Raises Rejected for a task that names no chunk
     that can be read, and Retryable while the ledger or the chunk store is away.
     """
-    job = _job_of(task, ledger)
-    kept = ledger.receipts.load(job.id, task.chunk)
+    job, kept = _begin(task, ledger)
     if kept and kept.settled:
         return Answer(Verdict.SETTLED, kept)
     if job.state is not JobState.RUNNING:
@@ -123,14 +122,14 @@ def fan_out(
     return Answer(Verdict.SETTLED, merged, receipt, seen)
 
 
-def _job_of(task: InjectorTask, ledger: LedgerPort) -> Job:
+def _begin(task: InjectorTask, ledger: LedgerPort) -> tuple[Job, Receipt | None]:
     try:
-        job = ledger.jobs.get(task.job)
+        job, kept = ledger.receipts.begin(task.job, task.chunk)
     except NotFound as error:
         raise Rejected(f"there is no job {task.job}") from error
     if task.chunk >= job.chunks:
         raise Rejected(f"job {job.id} has no chunk {task.chunk}: it has {job.chunks}")
-    return job
+    return job, kept
 
 
 def _unwanted(job: Job, kept: Receipt | None) -> Answer:

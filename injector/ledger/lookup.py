@@ -1,8 +1,9 @@
 """From a job's id, a person's text, to its row."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
 from injector.errors import NotFound
 from injector.ledger.tables import jobs
@@ -13,6 +14,7 @@ _FIND = select(jobs.c.key, jobs.c.queue_group, jobs.c.chunks).where(jobs.c.id ==
 COLUMNS = [jobs.c["queue_group" if field.name == "group" else field.name] for field in fields(Job)]
 """What a Job is read from, in the order of its fields."""
 
+_STATE = [field.name for field in fields(Job)].index("state")
 _JOB = select(*COLUMNS).where(jobs.c.id == bindparam("id"))
 _LOCKED = _JOB.with_for_update()
 
@@ -43,10 +45,11 @@ def load_job(connection: Connection, job_id: str, *, lock: bool = False) -> Job:
     return job_of(row)
 
 
-def job_of(row: Row[*tuple[object, ...]]) -> Job:
+def job_of(row: Iterable[object]) -> Job:
     """Read a row of COLUMNS."""
-    values = dict(zip((field.name for field in fields(Job)), row, strict=True))
-    return Job(**values | {"state": JobState(str(values["state"]))})  # type: ignore[arg-type]
+    values = list(row)
+    values[_STATE] = JobState(str(values[_STATE]))
+    return Job(*values)  # type: ignore[arg-type]
 
 
 def unknown(job_id: str) -> NotFound:

@@ -186,6 +186,12 @@ class Receipts(Protocol):
         Its `rejects` are empty: `Jobs.rejects` lists them.
         """
 
+    def begin(self, job_id: str, chunk: int) -> tuple[Job, Receipt | None]:
+        """Return the job and what `load` would, at the cost of one question.
+
+        A chunk that the job does not have has no receipt.
+        """
+
     def merge(
         self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
     ) -> Receipt:

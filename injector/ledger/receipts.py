@@ -10,30 +10,37 @@ from injector.errors import Rejected
 from injector.ledger.database import Database
 from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
-from injector.ledger.lookup import Found, clean, find, storable, unknown
+from injector.ledger.lookup import COLUMNS, Found, clean, find, job_of, storable, unknown
 from injector.ledger.message_ids import add_ids, ids_of
 from injector.ledger.one_trip import keep_first
 from injector.ledger.shards import shard_of
 from injector.ledger.signals import add_counts
 from injector.ledger.statements import add_new, add_up
 from injector.ledger.tables import counters, jobs, receipts, rejects
-from injector.ledger.values import Receipt, Reject, Selection
+from injector.ledger.values import Job, Receipt, Reject, Selection
 
 PAGE = 1000
 """How many receipts are read at once."""
+
+MOST_CHUNKS = 2**31 - 1
+"""What the column of chunks can hold."""
 
 WINDOW = 100_000
 """How many chunks are looked over at once for those not settled."""
 
 _AT = (receipts.c.job == bindparam("key")) & (receipts.c.chunk == bindparam("at"))
 _LOCKED = select(receipts.c.records, receipts.c.masks).where(_AT).with_for_update()
+_CHUNK_OF_JOB = jobs.outerjoin(
+    receipts, (receipts.c.job == jobs.c.key) & (receipts.c.chunk == bindparam("at"))
+)
 _LOAD = (
     select(receipts.c.records, receipts.c.masks)
-    .select_from(
-        jobs.outerjoin(
-            receipts, (receipts.c.job == jobs.c.key) & (receipts.c.chunk == bindparam("at"))
-        )
-    )
+    .select_from(_CHUNK_OF_JOB)
+    .where(jobs.c.id == bindparam("id"))
+)
+_BEGIN = (
+    select(*COLUMNS, receipts.c.records.label("kept"), receipts.c.masks)
+    .select_from(_CHUNK_OF_JOB)
     .where(jobs.c.id == bindparam("id"))
 )
 _UPDATE = update(receipts).where(_AT)
@@ -55,6 +62,10 @@ class ReceiptTable:
     def load(self, job_id: str, chunk: int) -> Receipt | None:
         """Return the masks of a chunk, or None when nothing of it is settled."""
         return self._database.read(partial(_load, job_id=job_id, chunk=chunk))
+
+    def begin(self, job_id: str, chunk: int) -> tuple[Job, Receipt | None]:
+        """Return the job and the masks of a chunk, by one question."""
+        return self._database.read(partial(_begin, job_id=job_id, chunk=chunk))
 
     def merge(
         self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
@@ -115,6 +126,15 @@ def _load(connection: Connection, *, job_id: str, chunk: int) -> Receipt | None:
     if row is None:
         raise unknown(job_id)
     return None if row.records is None else unpack(job_id, chunk, row.records, row.masks)
+
+
+def _begin(connection: Connection, *, job_id: str, chunk: int) -> tuple[Job, Receipt | None]:
+    here = {"id": job_id, "at": min(chunk, MOST_CHUNKS)}
+    row = connection.execute(_BEGIN, here).one_or_none() if storable(job_id) else None
+    if row is None:
+        raise unknown(job_id)
+    *job, records, masks = row
+    return job_of(job), None if records is None else unpack(job_id, chunk, records, masks)
 
 
 def _merge(

@@ -99,6 +99,7 @@ QUESTIONS: dict[str, Callable[[Ledger, str, int], object]] = {
     "overdue": lambda ledger, job, _: ledger.jobs.overdue(job, before=1e9, limit=1000),
     "rejects": lambda ledger, job, n: ledger.jobs.rejects(job, after=50 * n, limit=10),
     "load": lambda ledger, job, n: ledger.receipts.load(job, n // 2),
+    "begin": lambda ledger, job, n: ledger.receipts.begin(job, n // 2),
     "merge": lambda ledger, job, n: ledger.receipts.merge(
         Receipt(job, n - 1, 100, FULL & ~1, 0, 1, (Reject(0, 100 * n - 100, 1, "bad"),)),
         now=2.0,

@@ -112,6 +112,7 @@ def test_unknown_job_is_not_found_by_any_question(ledger: Ledger, job_id: str):
         lambda: ledger.jobs.rejects(job_id),
         lambda: ledger.jobs.delete(job_id, now=1.0),
         lambda: ledger.receipts.load(job_id, 0),
+        lambda: ledger.receipts.begin(job_id, 0),
         lambda: ledger.receipts.merge(Receipt(job_id, 0, 1, 1), now=1.0),
         lambda: list(ledger.receipts.stream(job_id)),
     ]

@@ -49,6 +49,16 @@ def test_receipt_is_kept_as_it_was_given(ledger: Ledger):
     assert ledger.receipts.load(job, 1) == receipt
 
 
+def test_a_chunk_begins_with_its_job_and_with_what_is_kept(ledger: Ledger):
+    job = register(ledger)
+    receipt = Receipt(job, 1, 100, created_mask=0b0011, existed_mask=0b0100)
+    ledger.receipts.merge(receipt, now=2.0)
+
+    assert ledger.receipts.begin(job, 1) == (ledger.jobs.get(job), receipt)
+    assert ledger.receipts.begin(job, 0) == (ledger.jobs.get(job), None)
+    assert ledger.receipts.begin(job, 2**64 - 1) == (ledger.jobs.get(job), None)
+
+
 @pytest.mark.parametrize("records", [1, 7, 8, 9, 39, 100])
 def test_masks_of_any_length_come_back(ledger: Ledger, records: int):
     job = register(ledger)

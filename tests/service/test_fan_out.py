@@ -22,8 +22,8 @@ class CrashingReceipts:
     receipts: object
     written: bool
 
-    def load(self, job, chunk):
-        return self.receipts.load(job, chunk)
+    def begin(self, job, chunk):
+        return self.receipts.begin(job, chunk)
 
     def merge(self, receipt, *, now, counts):
         if self.written:
