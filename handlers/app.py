@@ -96,6 +96,8 @@ def _begin() -> None:
 
 
 def _secure(answer: Response) -> Response:
+    present = set(answer.headers.keys(lower=True))
     for name, value in _HEADERS.items():
-        answer.headers.setdefault(name, value)
+        if name.lower() not in present:
+            answer.headers.add(name, value)
     return answer

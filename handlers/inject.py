@@ -6,12 +6,13 @@ acknowledged, with a body that says `rejected`; what may succeed later is answer
 
 import time
 
-from flask import Blueprint, Response, jsonify
+import msgspec
+from flask import Blueprint, Response
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from handlers.context import drain, parts, read_body, seats
 from handlers.logs import event
-from handlers.metrics import count_signals, metrics
+from handlers.metrics import count_records, count_signals, metrics
 from injector.errors import InjectorError, Rejected, Retryable
 from injector.fan_out import Answer, Verdict, fan_out
 from injector.injector_task import InjectorTask, parse_injector_task
@@ -63,15 +64,14 @@ def _fan_out(task: InjectorTask, *, began: float) -> Answer:
 def _answered(task: InjectorTask, answer: Answer) -> Response:
     count_signals(answer.seen)
     counts = _counts(answer.new)
-    for outcome, count in counts.items():
-        metrics().records.labels(outcome).inc(count)
+    count_records(counts)
     place = {"job": task.job, "chunk": task.chunk, "generation": task.generation}
     if answer.verdict is Verdict.OPEN:
         raise _handed_back(answer.reason, **place, **counts)
     metrics().deliveries.labels(answer.verdict.value).inc()
     severity = "WARNING" if answer.reason else "INFO"
     event(f"chunk.{answer.verdict}", severity, **place, **counts, why=answer.reason)
-    return jsonify(status=answer.verdict.value, reason=answer.reason, **counts)
+    return _answer(status=answer.verdict.value, reason=answer.reason, **counts)
 
 
 def _handed_back(why: str, **fields: object) -> Retryable:
@@ -83,7 +83,11 @@ def _handed_back(why: str, **fields: object) -> Retryable:
 def _rejected(why: str) -> Response:
     metrics().deliveries.labels("rejected").inc()
     event("delivery.rejected", "ERROR", why=why)
-    return jsonify(status="rejected", reason=why)
+    return _answer(status="rejected", reason=why)
+
+
+def _answer(**said: object) -> Response:
+    return Response(msgspec.json.encode(said), content_type="application/json")
 
 
 def _counts(new: Receipt | None) -> dict[str, int]:

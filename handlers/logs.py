@@ -8,17 +8,19 @@ import logging
 import re
 from datetime import UTC, datetime
 
+import orjson
 from flask import g, has_request_context
 
 log = logging.getLogger("injector")
 
+_LEVELS = logging.getLevelNamesMapping()
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 _CLOUD_TRACE = re.compile(r"([0-9a-f]{32})(?:/\d+)?(?:;.*)?")
 
 
 def event(name: str, severity: str = "INFO", **fields: object) -> None:
     """Log that something happened, in the dotted past tense."""
-    level = logging.getLevelNamesMapping()[severity]
+    level = _LEVELS[severity]
     words = " ".join(f"{key}={value}" for key, value in fields.items())
     log.log(level, "%s %s", name, words, extra={"event": name, "fields": fields})
 
@@ -55,10 +57,18 @@ class JsonLines(logging.Formatter):
             line["stack_trace"] = self.formatException(record.exc_info)
         if trace := _current_trace():
             line["logging.googleapis.com/trace"] = self._trace_name(trace)
-        return json.dumps(line, default=str, ensure_ascii=False)
+        return _json(line)
 
     def _trace_name(self, trace: str) -> str:
         return f"projects/{self._project}/traces/{trace}" if self._project else trace
+
+
+def _json(line: dict[str, object]) -> str:
+    """Write the line; what orjson refuses, such as half of a surrogate pair, takes longer."""
+    try:
+        return orjson.dumps(line, default=str).decode()
+    except orjson.JSONEncodeError:
+        return json.dumps(line, default=str)
 
 
 def _current_trace() -> str:

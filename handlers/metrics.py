@@ -1,6 +1,7 @@
 """What Prometheus sees: of this process, or of all of a service's where they share a folder."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flask import Flask, Response, current_app, g, request
@@ -84,11 +85,21 @@ def count_signals(seen: Signals) -> None:
     """Count what a fan-out saw of Cloud Tasks; a create that the throttle kept is `throttled`."""
     counted = metrics()
     ends = {"accepted": seen.accepted, "throttled": seen.local_rejects, **seen.faults}
-    for end, count in ends.items():
-        counted.creates.labels(end).inc(count)
+    _add(counted.creates, ends)
     counted.create_seconds.inc(seen.latency.total_us / 1e6)
-    counted.hedges.labels("sent").inc(seen.hedges_sent)
-    counted.hedges.labels("won").inc(seen.hedges_won)
+    _add(counted.hedges, {"sent": seen.hedges_sent, "won": seen.hedges_won})
+
+
+def count_records(counts: Mapping[str, int]) -> None:
+    """Count the records that a fan-out settled, by outcome."""
+    _add(metrics().records, counts)
+
+
+def _add(counter: Counter, counts: Mapping[str, int]) -> None:
+    """Add what is not nothing: each count takes a place in a file that processes share."""
+    for label, count in counts.items():
+        if count:
+            counter.labels(label).inc(count)
 
 
 def exposition(metrics_dir: str) -> Response:
@@ -106,7 +117,8 @@ def _begin() -> None:
 
 def _count(answer: Response) -> Response:
     route = request.url_rule.rule if request.url_rule else "none"
-    metrics().requests.labels(route, answer.status_code).inc()
+    counted = metrics()
+    counted.requests.labels(route, answer.status_code).inc()
     if began := g.get("began"):
-        metrics().request_seconds.labels(route).observe(time.perf_counter() - began)
+        counted.request_seconds.labels(route).observe(time.perf_counter() - began)
     return answer
