@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from injector.delivery.batch import BatchRefused
 from injector.delivery.call import Call, Sender
@@ -12,6 +12,7 @@ from injector.delivery.verdict import judge
 MOST_CREATES = 100
 
 _OVERHEAD = 1024
+_BYTES_A_CHARACTER = 4
 _log = logging.getLogger(__name__)
 
 Part = tuple[Sequence[int], Sequence[Create]]
@@ -43,8 +44,7 @@ def fitting(
     """Divide the creates at these places into as few parts as fit, in their order."""
     part: list[int] = []
     left = most_bytes
-    for place in places:
-        size = _size(creates[place])
+    for place, size in zip(places, _sizes(creates[each] for each in places), strict=True):
         if part and (len(part) == most or size > left):
             yield part, [creates[each] for each in part]
             part, left = [], most_bytes
@@ -53,15 +53,20 @@ def fitting(
     yield part, [creates[each] for each in part]
 
 
-def _size(create: Create) -> int:
-    """Estimate a serialized create from above; a character takes at most four bytes."""
-    headers = create.headers + create.template.headers
-    texts = (
-        len(create.url)
-        + len(create.ordering_key)
-        + sum(len(name) + len(value) + 3 for name, value in headers)
-    )
-    return len(create.body) + 4 * texts + _OVERHEAD
+def _sizes(creates: Iterable[Create]) -> Iterator[int]:
+    """Estimate serialized creates from above, looking once at what a job's creates share."""
+    shared: dict[int, int] = {}
+    for create in creates:
+        template = id(create.template)
+        if template not in shared:
+            shared[template] = _OVERHEAD + _headers_size(create.template.headers)
+        texts = len(create.url) + len(create.ordering_key)
+        size = shared[template] + len(create.body) + _BYTES_A_CHARACTER * texts
+        yield size + _headers_size(create.headers) if create.headers else size
+
+
+def _headers_size(headers: Iterable[tuple[str, str]]) -> int:
+    return _BYTES_A_CHARACTER * sum(len(name) + len(value) + 3 for name, value in headers)
 
 
 class Batched:
