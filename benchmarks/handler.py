@@ -1,6 +1,6 @@
 """What a record costs the service, from the dispatched request to the durable receipt.
 
-    python benchmarks/handler.py [--records 50000]
+    python benchmarks/handler.py [--records 50000] [--mode batch]
 
 A local run as it is: the emulator dispatches injector tasks, with its OIDC tokens, to gunicorn
 with one worker, which verifies the token, reads the chunk, creates its 100 tasks in the
@@ -15,7 +15,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +101,9 @@ def main() -> None:
     """Measure both modes and the peer, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--records", type=int, default=USUAL, help="how many in each mode")
-    printed(rows_of(parser.parse_args().records))
+    parser.add_argument("--mode", choices=MODES, help="measure this mode only")
+    asked = parser.parse_args()
+    printed(rows_of(asked.records, modes=(asked.mode,) if asked.mode else MODES))
 
 
 def rows(*, full: bool) -> Iterator[Row]:
@@ -109,11 +111,11 @@ def rows(*, full: bool) -> Iterator[Row]:
     yield from rows_of(1_000_000 if full else USUAL)
 
 
-def rows_of(records: int) -> Iterator[Row]:
-    """Measure the peer, then both modes."""
+def rows_of(records: int, *, modes: Sequence[str] = MODES) -> Iterator[Row]:
+    """Measure the peer, then the modes."""
     with delivery.server() as address:
         newcomer = delivery.measure(delivery.NEWCOMER, address) * 1e6
-    for mode in MODES:
+    for mode in modes:
         seen = measure(mode, records)
         name, aim = f"whole handler, {mode}", f"≤ {AIMS_US[mode]} µs"
         yield Row(f"{name}, CPU a task", seen.cpu_us, "µs", delivery.NEWCOMER, newcomer, aim=aim)

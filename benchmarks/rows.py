@@ -13,17 +13,20 @@ from typing import Literal
 class Row:
     """One figure beside its peer's of the same run; no peer is an empty name.
 
+    A figure that cannot be measured here is None, and `absent` says what it takes.
+
     `better` says whether a figure is the better for being less or more. `aim` is what it is
     meant to be, empty where nothing was set.
     """
 
     what: str
-    value: float
+    value: float | None
     unit: str
     peer: str = ""
     peer_value: float = 0.0
     better: Literal["less", "more"] = "less"
     aim: str = ""
+    absent: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -38,7 +41,8 @@ class Row:
         """The row as a person reads it."""
         peer = f"{self.peer}: {number(self.peer_value)} {self.unit}" if self.peer else ""
         ratio = f"{number(self.ratio)}x" if self.ratio else ""
-        return self.what, f"{number(self.value)} {self.unit}", peer, ratio, self.aim
+        figure = self.absent if self.value is None else f"{number(self.value)} {self.unit}"
+        return self.what, figure, peer, ratio, self.aim
 
 
 Section = tuple[str, str, Sequence[Row]]

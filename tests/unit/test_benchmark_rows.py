@@ -29,3 +29,8 @@ def test_table_has_each_row_and_the_words_of_its_benchmark():
 def test_programs_get_the_same_figures():
     (row,) = json.loads(as_json([("delivery", "", [FASTER])], mode="full"))["rows"]
     assert (row["benchmark"], row["value"], row["ratio"]) == ("delivery", 10.0, 25.0)
+
+
+def test_a_figure_that_cannot_be_measured_says_what_it_takes():
+    row = Row("h2load", None, "µs", "loop", 250.0, absent="needs h2load")
+    assert row.cells == ("h2load", "needs h2load", "loop: 250 µs", "", "")
