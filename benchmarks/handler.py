@@ -62,6 +62,7 @@ task:
 """
 WARM_CHUNKS = 50
 STUCK_S = 30.0
+START_WITHIN_S = 120.0
 MODES = ("single", "batch")
 AIMS_US = {"single": 130, "batch": 40}
 USUAL = 50_000
@@ -184,6 +185,7 @@ def emulator_program(folder: Path, port: int, control: int) -> Program:
         ),
         log=folder / "emulator.log",
         ready_url=f"http://127.0.0.1:{control}/healthz",
+        ready_within_s=START_WITHIN_S,
     )
 
 
@@ -207,6 +209,7 @@ def service_program(folder: Path, emulator: str, issuer: str, service: str) -> P
         command=(sys.executable, "-m", "gunicorn", "-c", "python:handlers.gunicorn_config"),
         log=folder / "service.log",
         ready_url=f"{service}/readyz",
+        ready_within_s=START_WITHIN_S,
         env=env,
     )
 
