@@ -16,13 +16,16 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, format_trace_id
 
 SERVICE = "cloud-tasks-injector"
+EXPORT_WITHIN_S = 2
+"""A process that ends waits for its last spans, and has ten seconds in all."""
+
 UNTRACED = "healthz?$,readyz?$,metrics$"
 
 
 def exporting() -> TracerProvider:
     """Make a provider that sends spans by OTLP over HTTP, in batches, from a thread of its own."""
     provider = TracerProvider(resource=Resource.create({"service.name": SERVICE}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(timeout=EXPORT_WITHIN_S)))
     return provider
 
 
