@@ -9,7 +9,11 @@ from handlers.metrics import metrics
 from injector.errors import Refused
 
 OPEN = frozenset({"health.health", "health.healthz", "health.ready", "health.readyz"})
-ROLES: Mapping[str, Role] = {"inject.deliver": Role.QUEUES, "control.tick": Role.SCHEDULER}
+ROLES: Mapping[str, Role] = {
+    "inject.deliver": Role.QUEUES,
+    "keep_warm.arrived": Role.QUEUES,
+    "control.tick": Role.SCHEDULER,
+}
 
 
 def register(app: Flask) -> None:

@@ -13,9 +13,11 @@ from handlers.groups import groups
 from handlers.health import health
 from handlers.inject import inject
 from handlers.jobs import jobs
+from handlers.keep_warm import keep_warm
 from handlers.keys import KeySet
 from handlers.logs import event, trace_of
 from handlers.openapi import openapi
+from handlers.operating import operating
 from handlers.parts import Parts, make_parts
 from handlers.reports import reports
 from handlers.seats import Seats
@@ -32,6 +34,18 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+_BLUEPRINTS = (
+    inject,
+    keep_warm,
+    control,
+    jobs,
+    steering,
+    reports,
+    groups,
+    operating,
+    health,
+    openapi,
+)
 
 
 def create_app(
@@ -62,7 +76,7 @@ def create_app(
     access.register(app)
     problems.register(app)
     app.after_request(_secure)
-    for blueprint in (inject, control, jobs, steering, reports, groups, health, openapi):
+    for blueprint in _BLUEPRINTS:
         app.register_blueprint(blueprint)
     dashboard.register(app, threads=settings.threads)
     return app

@@ -41,6 +41,7 @@ class Metrics:
     fed: Counter
     rate: Gauge
     refused: Counter
+    kept_warm: Counter
 
 
 def make_metrics() -> Metrics:
@@ -66,6 +67,7 @@ def make_metrics() -> Metrics:
             multiprocess_mode="mostrecent",
         ),
         Counter("injector_refused_callers", "Callers that were not let in", registry=on),
+        Counter("injector_kept_warm", "Keep-warm tasks that arrived", registry=on),
     )
 
 

@@ -17,7 +17,13 @@ from handlers.models import (
     JobList,
     JobShown,
     JobsQuery,
+    KeptWarm,
+    NewOperation,
     Nothing,
+    OperationList,
+    OperationShown,
+    OperationsQuery,
+    PlanShown,
     QueueList,
     Redriven,
     RejectList,
@@ -63,6 +69,12 @@ def _steering(
     )
 
 
+def _operating() -> Operation:
+    return Operation(
+        "operations", OperationShown, Nothing, refusals=(400, 404, 409, 413, 422), once=True
+    )
+
+
 OPERATIONS: Mapping[str, Operation] = {
     "jobs.register": Operation(
         "jobs",
@@ -91,6 +103,25 @@ OPERATIONS: Mapping[str, Operation] = {
     "groups.listed": Operation("groups", GroupList),
     "groups.shown": Operation("groups", GroupWithDecisions, refusals=(404,)),
     "groups.queues": Operation("groups", QueueList, refusals=(404,)),
+    "operating.begun": Operation(
+        "operations",
+        OperationShown,
+        NewOperation,
+        statuses=(200, 201),
+        refusals=(400, 404, 409, 413, 422),
+        once=True,
+    ),
+    "operating.planned": Operation(
+        "operations", PlanShown, NewOperation, refusals=(400, 404, 409, 413, 422)
+    ),
+    "operating.listed": Operation(
+        "operations", OperationList, query=OperationsQuery, refusals=(400,)
+    ),
+    "operating.shown_": Operation("operations", OperationShown, refusals=(404,)),
+    "operating.paused": _operating(),
+    "operating.resumed": _operating(),
+    "operating.cancelled": _operating(),
+    "keep_warm.arrived": Operation("machines", KeptWarm),
     "inject.deliver": Operation("machines", Delivered),
     "control.tick": Operation("machines", Ticked),
     "health.health": Operation("machines", Health, open=True),

@@ -7,12 +7,14 @@ an application that was made before a fork works after it.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from uuid import uuid4
 
 from handlers.webhook import Webhooks
 from injector.clock import Clock
 from injector.control.events import Tells
 from injector.control.feed import Call, Feeder, Horizon
 from injector.control.notify import Notifies, post_or_publish
+from injector.control.operate import Operates
 from injector.control.rules import Thresholds
 from injector.control.standing import Watcher
 from injector.control.take_back import TakesBack
@@ -31,8 +33,12 @@ from injector.groups import Group
 from injector.ledger import open_ledger
 from injector.ledger.ports import Job, LedgerPort
 from injector.manifest import Manifest, compile_job, parse_manifest
+from injector.operations.kind import Ports
+from injector.operations.kinds import KINDS
+from injector.operations.runner import Runner
 from injector.pacing.hedge import HedgingSettings
 from injector.pacing.throttle import ThrottleSettings
+from injector.queues.ports import monitoring_connection, ports_of, watcher_over
 from injector.settings import Settings
 from injector.staging import Chunk, ChunkReader, Reach, around
 
@@ -97,11 +103,29 @@ class Parts:
         )
 
     def _errands(self) -> Iterator[Errand]:
+        yield Operates(self.runner())
         tell = post_or_publish(self.webhooks.post, self.publisher)
         yield Notifies(self.ledger, self.clock, tell, self.settings.webhook_secret)
         yield TakesBack(self.ledger, self.queues, self.open_job, self.clock)
         if topic := self.settings.events_topic:
             yield Tells(self.ledger, self.publisher, self.clock, topic)
+
+    def operation_ports(self) -> Ports:
+        """Return what operations on groups work with."""
+        return ports_of(self.settings, self.queues, self.watcher)
+
+    def runner(self) -> Runner:
+        """Return what goes on with operations; a turn outlives the handler's budget."""
+        settings = self.settings
+        return Runner(
+            self.ledger,
+            self.operation_ports(),
+            KINDS,
+            self.clock,
+            owner=uuid4().hex,
+            patience_s=min(PATIENCE_S * settings.clock_speed, MOST_PATIENCE_S),
+            lease_s=LEASE_FOR_BUDGETS * settings.handler_budget_s * settings.clock_speed,
+        )
 
 
 def make_parts(settings: Settings) -> Parts:
@@ -148,16 +172,7 @@ def _watcher(settings: Settings) -> Watcher | None:
     """Return who knows how queues stand, if anyone is to be asked."""
     if settings.monitoring == "off":
         return None
-    try:
-        from injector.queues.monitoring import SERVICE, Monitoring  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise Misused(
-            "INJECTOR_MONITORING='on' needs the extra `monitoring`: "
-            "pip install 'cloud-tasks-injector[monitoring]'"
-        ) from error
-    return Monitoring(
-        Connection(Address(service=SERVICE, emulator_host=settings.emulator_host or ""))
-    )
+    return watcher_over(monitoring_connection(settings.emulator_host or ""))
 
 
 def creators(

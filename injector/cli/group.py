@@ -7,8 +7,11 @@ import click
 from injector.cli.lazy import Lazy
 
 COMMANDS: Mapping[str, str] = {
+    "resume": "Let a group's paused queues dispatch again, on the curve.",
     "ramp": "Raise or lower a group's dispatch rate, on the curve.",
     "traffic-split": "Move a service's traffic to a version with new queues.",
+    "keep-warm": "Keep a group's queues from going cold.",
+    "spread": "Spread many tasks of one instant over the curve.",
     "diagnose": "Say why the queues dispatch less than they could.",
     "operations": "List operations, and pause, resume or cancel one.",
 }

@@ -17,16 +17,19 @@ def look_at_rates(operation: Operation, ports: Ports, now: float) -> RatesSeen:
 
     What monitoring shows is as old as it says it may be; it is looked at up to then only.
     """
+    names, ramp = operation.queues, RampState()
+    if operation.memory:
+        course = Course.from_fields(operation.memory)
+        names, ramp = tuple(course.own), course.ramp
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        queues = list(pool.map(ports.queues.get_queue, operation.queues))
-    ramp = Course.from_fields(operation.memory).ramp if operation.memory else RampState()
+        queues = list(pool.map(ports.queues.get_queue, names))
     until = now - ports.late_s
     since = evidence_from(ramp, now=now, interval_s=SAFE_INTERVAL_S)
-    if not operation.memory:
+    if not ramp.rate:
         since = until - SAFE_INTERVAL_S
-    if ports.watcher is None or since >= until:
+    if ports.watcher is None or since >= until or not names:
         return RatesSeen(queues, None, since, until)
-    standing = ports.watcher.look(operation.queues, since=since, now=until)
+    standing = ports.watcher.look(names, since=since, now=until)
     return RatesSeen(queues, standing, since, until)
 
 

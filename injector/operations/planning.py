@@ -47,3 +47,8 @@ def _step(at: float, total: float, dealt: Mapping[str, float]) -> PlannedStep:
 def queues_needed(rate: float) -> int:
     """Return how many queues a rate takes, at 500/s each."""
     return max(1, -int(-rate // QUEUE_MAX_RATE))
+
+
+def drained(tasks: int, course: Course) -> str:
+    """Say how long so many waiting tasks take on the course, if nothing else is slower."""
+    return f"{tasks:,} tasks, gone after {course.curve.time_of(tasks) / 60:.1f} minutes"

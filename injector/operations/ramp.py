@@ -1,6 +1,5 @@
 """ramp: raise or lower a group's dispatch rate on the curve, watching the target's answers."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from injector.operations.kind import Kind, Ports
 from injector.operations.looking import check_watched, look_at_rates
 from injector.operations.planning import queues_needed, rates_plan
 from injector.operations.rates import go_on
-from injector.operations.spec import read_spec, write_spec
+from injector.operations.spec import check_rate, read_spec, write_spec
 from injector.operations.values import Decided, Fields, Operation, Plan
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.limiter import concurrency_needed
@@ -41,9 +40,8 @@ class RampSpec:
 def check(fields: Fields) -> Fields:
     """Refuse rates that cannot be."""
     spec = read_spec(fields, RampSpec, kind=NAME)
-    for name, rate in (("to", spec.to), ("start", spec.start)):
-        if rate is not None and not (math.isfinite(rate) and rate > 0):
-            raise Misused(f"ramp: {name} {rate:g} is not a rate; give a number above 0, as 7.5")
+    check_rate(NAME, "to", spec.to)
+    check_rate(NAME, "start", spec.start)
     if spec.to > QUEUE_MAX_RATE * len(spec.queues):
         raise Misused(
             f"ramp: to {spec.to:g}/s needs at least {queues_needed(spec.to)} queues of 500/s; the "

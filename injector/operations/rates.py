@@ -83,3 +83,21 @@ def _words(moved: Moved) -> str:
         return f"each of {len(moved.course.own)} queues has its rate, {whole:.6g}/s together"
     notices = "".join(f"; {notice}" for notice in moved.decision.notices)
     return f"{place}: {moved.decision.reason}{notices}"
+
+
+def left_behind(operation: Operation, *, now: float) -> Decided:
+    """Cancel a way to higher rates half-way, and say what that leaves behind.
+
+    The rates stay low: to raise them at once is what the operation was to prevent.
+    """
+    if not operation.memory:
+        return operation.ending(State.CANCELLED, "cancelled before anything was set", now=now), ()
+    course = Course.from_fields(operation.memory)
+    low = [queue for queue, rate in course.held.items() if not same(rate, course.own[queue])]
+    closed = len(course.own) - len(course.held)
+    whole = sum(course.own.values())
+    reason = (
+        f"cancelled: {len(low)} queues keep a lowered rate, {closed} stay paused; their own rates "
+        f"are {whole:.6g}/s together, to which `injector group ramp` leads"
+    )
+    return operation.ending(State.CANCELLED, reason, now=now), ()

@@ -1,5 +1,6 @@
 """Reading an operation's spec as the dataclass that its kind wants."""
 
+import math
 from dataclasses import asdict
 from typing import TypeVar
 
@@ -25,3 +26,9 @@ def read_spec(fields: Fields, form: type[Spec], *, kind: str) -> Spec:
 def write_spec(spec: object) -> Fields:
     """Write the spec down whole, as JSON would hold it."""
     return dict(msgspec.to_builtins(asdict(spec)))  # type: ignore[call-overload]
+
+
+def check_rate(kind: str, name: str, rate: float | None) -> None:
+    """Raise Misused for what is no rate; None is left to others."""
+    if rate is not None and not (math.isfinite(rate) and rate > 0):
+        raise Misused(f"{kind}: {name} {rate:g} is not a rate; give a number above 0, such as 7.5")

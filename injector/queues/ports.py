@@ -15,6 +15,7 @@ from injector.settings import Settings
 LATE_S = 240.0
 """How long Cloud Monitoring may take to show what has happened; the emulator takes none."""
 
+MONITORING = "monitoring.googleapis.com"
 KEEP_WARM_PATH = "/keep-warm"
 
 
@@ -60,7 +61,7 @@ def watcher_over(connection: Connection) -> Watcher:
 
 def monitoring_connection(emulator_host: str) -> Connection:
     """Return a connection to Cloud Monitoring, or to the emulator that stands for it."""
-    return Connection(Address(service="monitoring.googleapis.com", emulator_host=emulator_host))
+    return Connection(Address(service=MONITORING, emulator_host=emulator_host))
 
 
 def _watcher(emulator_host: str) -> tuple[Watcher | None, Connection | None]:

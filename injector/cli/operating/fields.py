@@ -3,7 +3,31 @@
 import click
 
 from injector.cli.options import Decorator
-from injector.cli.trouble import seconds_of
+from injector.cli.ranges import FiniteRange
+from injector.cli.trouble import count_of, seconds_of, written
+from injector.manifest.fields import instant
+
+
+@written
+def instant_of(text: str) -> float:
+    """Read an instant in RFC 3339, as Unix seconds."""
+    return instant(text).timestamp()
+
+
+def initial_option() -> Decorator:
+    """Let it be said at which total the queues begin."""
+    return click.option(
+        "--initial",
+        type=FiniteRange(0, min_open=True),
+        help="Dispatches/s of all queues together at first.  [default: 500]",
+    )
+
+
+def tasks_option() -> Decorator:
+    """Let it be said how many tasks there are."""
+    return click.option(
+        "--tasks", type=count_of, metavar="COUNT", help="How many tasks wait, for the plan."
+    )
 
 
 def latency_option() -> Decorator:

@@ -26,7 +26,7 @@ def operation_command(
     """
     command = click.Group(kind.name, help=_help(does, f"{kind.name} plan {example}"))
     command.add_command(_plan(kind, f"{kind.name} plan {example}", options))
-    command.add_command(_apply(kind, f"{kind.name} apply {example}", options))
+    command.add_command(apply_command(kind, example, options))
     return command
 
 
@@ -36,19 +36,21 @@ def _help(words: str, example: str) -> str:
 
 def _plan(kind: AnyKind, example: str, options: Sequence[Decorator]) -> click.Command:
     def plan(group: str, url: str, plot: Path | None, *, as_json: bool, **fields: object) -> None:
-        found = plan_here(kind, group, _given(fields), read_settings(), url=url)
+        found = plan_here(kind, group, given(fields), read_settings(), url=url)
         show_plan(found, as_json=as_json, plot=plot)
 
     words = "Show what applying it to GROUP would do; nothing is changed."
     return _command("plan", plan, _help(words, example), (*options, plot_option()))
 
 
-def _apply(kind: AnyKind, example: str, options: Sequence[Decorator]) -> click.Command:
+def apply_command(kind: AnyKind, example: str, options: Sequence[Decorator]) -> click.Command:
+    """Make the command that does it."""
+
     def apply(group: str, url: str, *, here: bool, as_json: bool, **fields: object) -> int:
         settings = read_settings()
         if here or not (url or settings.service_url):
-            return apply_here(kind, group, _given(fields), settings, as_json=as_json)
-        return apply_there(kind, group, _given(fields), url, as_json=as_json)
+            return apply_here(kind, group, given(fields), settings, as_json=as_json)
+        return apply_there(kind, group, given(fields), url, as_json=as_json)
 
     words = (
         "Do it to GROUP: by the service, where there is one, else by this command until it is "
@@ -57,7 +59,8 @@ def _apply(kind: AnyKind, example: str, options: Sequence[Decorator]) -> click.C
     stay = click.option(
         "--here", is_flag=True, help="Do it from here, with the ledger of INJECTOR_LEDGER_URL."
     )
-    return _command("apply", apply, _help(words, example), (*options, stay))
+    help_ = _help(words, f"{kind.name} apply {example}")
+    return _command("apply", apply, help_, (*options, stay))
 
 
 def _command(
@@ -70,6 +73,6 @@ def _command(
     return click.command(name, help=words)(act)
 
 
-def _given(fields: Fields) -> Fields:
+def given(fields: Fields) -> Fields:
     """Leave out what was not said, so that the kind's defaults hold."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,122 @@
+"""Operations on groups: begun, listed, shown, paused, resumed and cancelled; ticks run them."""
+
+import secrets
+
+from flask import Blueprint, Response
+
+from handlers.access import caller
+from handlers.asking import body, query
+from handlers.context import parts
+from handlers.logs import event
+from handlers.models import (
+    NewOperation,
+    Nothing,
+    OperationList,
+    OperationShown,
+    OperationsQuery,
+    PlanShown,
+)
+from handlers.once import once
+from handlers.views import answer
+from injector.errors import Misused, NotFound
+from injector.operations.kinds import kind_of
+from injector.operations.shown import shown
+from injector.operations.steering import begin, cancel, new_operation, pause, resume
+from injector.operations.values import Operation
+
+MAX_BODY = 512 * 1024
+
+operating = Blueprint("operating", __name__)
+
+
+@operating.post("/groups/<name>/operations")
+@once
+def begun(name: str) -> Response:
+    """Begin an operation on a group: 201 when it is new, 200 when it is under way already."""
+    operation, is_new = begin(parts().ledger, _asked(name))
+    if is_new:
+        event("operation.begun", operation=operation.id, group=name, who=operation.who)
+    place = f"/operations/{operation.id}"
+    return answer(_view(operation), 201 if is_new else 200, Location=place)
+
+
+@operating.post("/groups/<name>/plans")
+def planned(name: str) -> Response:
+    """Plan an operation on a group by how it is now; nothing is changed."""
+    operation = _asked(name)
+    now = parts().clock.now()
+    plan = kind_of(operation.kind).foresee(operation, parts().operation_ports(), now)
+    return answer(PlanShown.model_validate(plan, from_attributes=True))
+
+
+@operating.get("/operations")
+def listed() -> Response:
+    """List operations, newest first."""
+    asked = query(OperationsQuery)
+    found = parts().ledger.operations.list(group=asked.group, limit=asked.limit)
+    return answer(OperationList(operations=[_view(each) for each in found]))
+
+
+@operating.get("/operations/<operation_id>")
+def shown_(operation_id: str) -> Response:
+    """Show where an operation is."""
+    return answer(_view(parts().ledger.operations.get(operation_id)))
+
+
+@operating.post("/operations/<operation_id>/pause")
+@once
+def paused(operation_id: str) -> Response:
+    """Pause an operation: what it has set stays set, and no further step is taken."""
+    _read_nothing()
+    return _steered(pause(parts().ledger, operation_id, now=parts().clock.now(), who=caller().name))
+
+
+@operating.post("/operations/<operation_id>/resume")
+@once
+def resumed(operation_id: str) -> Response:
+    """Let a paused operation go on, from the next tick."""
+    _read_nothing()
+    return _steered(
+        resume(parts().ledger, operation_id, now=parts().clock.now(), who=caller().name)
+    )
+
+
+@operating.post("/operations/<operation_id>/cancel")
+@once
+def cancelled(operation_id: str) -> Response:
+    """End an operation for good; its reason says what it leaves behind."""
+    _read_nothing()
+    ledger, now = parts().ledger, parts().clock.now()
+    kind = kind_of(ledger.operations.get(operation_id).kind)
+    return _steered(cancel(ledger, operation_id, kind, now=now, who=caller().name))
+
+
+def _asked(name: str) -> Operation:
+    """Make the operation that the body asks for, on the group's own queues unless it names some."""
+    group = parts().settings.groups.get(name)
+    if group is None:
+        raise NotFound(f"there is no group {name!r}; GET /groups lists those there are")
+    asked = body(NewOperation, limit=MAX_BODY, name="an operation")
+    spec = {"queues": list(group.queues)} | asked.spec
+    if not group.queues:
+        raise Misused(f"group {name} is a topic; it has no queues to operate")
+    try:
+        kind = kind_of(asked.kind)
+    except NotFound as error:
+        raise Misused(str(error)) from error
+    draw = secrets.randbelow(1 << 16)
+    now = parts().clock.now()
+    return new_operation(kind, name, spec, now=now, who=caller().name, draw=draw)
+
+
+def _read_nothing() -> None:
+    body(Nothing, limit=MAX_BODY, name="empty")
+
+
+def _steered(operation: Operation) -> Response:
+    event(f"operation.{operation.state}", operation=operation.id, who=caller().name)
+    return answer(_view(operation))
+
+
+def _view(operation: Operation) -> OperationShown:
+    return OperationShown.model_validate(shown(operation))

@@ -1,0 +1,103 @@
+"""resume: let a group's paused queues dispatch again on the curve, each to its own rate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from injector.errors import Misused
+from injector.operations.course import SAFE_RATE, Conduct, Course, RatesSeen
+from injector.operations.dealing import in_step, in_turn
+from injector.operations.kind import Kind, Ports
+from injector.operations.looking import check_watched, look_at_rates
+from injector.operations.planning import drained, rates_plan
+from injector.operations.rates import go_on, left_behind
+from injector.operations.spec import check_rate, read_spec, write_spec
+from injector.operations.values import Decided, Fields, Operation, Plan, State
+from injector.operations.verbs import QUEUE_VERBS
+
+NAME = "resume"
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeSpec:
+    """Which queues to resume, and how: one after the other, or all by rates that climb.
+
+    `initial` is the total at which it begins. `tasks` is how many wait, for the plan; None if
+    unknown. `stop` pauses the operation after a cut, `blind` goes by the clock alone.
+    """
+
+    queues: tuple[str, ...]
+    by: Literal["turn", "rate"] = "turn"
+    initial: float = SAFE_RATE
+    tasks: int | None = None
+    stop: bool = True
+    blind: bool = False
+    give_up_s: float = 7200.0
+
+
+def check(fields: Fields) -> Fields:
+    """Refuse a first rate that cannot be."""
+    spec = read_spec(fields, ResumeSpec, kind=NAME)
+    check_rate(NAME, "initial", spec.initial)
+    return write_spec(spec)
+
+
+def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
+    """See the queues; one that is disabled cannot be resumed."""
+    seen = look_at_rates(operation, ports, now)
+    check_watched(ports, blind=_spec(operation).blind)
+    if disabled := [queue.name for queue in seen.queues if queue.state == "DISABLED"]:
+        raise Misused(f"queue {disabled[0]} is disabled; enable it in queue.yaml")
+    return seen
+
+
+def plan(operation: Operation, seen: RatesSeen, now: float) -> Plan:
+    """Plan which queues open when, and at which rates."""
+    del now
+    spec = _spec(operation)
+    course = _course(spec, seen)
+    figures = {
+        "group": f"{operation.group}, {len(course.own)} of {len(seen.queues)} queues are paused",
+        "way": "one after the other" if spec.by == "turn" else "all at once, at rates that climb",
+        "own rates": f"{sum(course.own.values()):.6g}/s together, restored at the end",
+    }
+    if not course.own:
+        return Plan(figures, warnings=("no queue is paused; there is nothing to do",), seconds=0.0)
+    if spec.tasks:
+        figures["waiting"] = drained(spec.tasks, course)
+    return rates_plan(course, lambda total: _deal(spec, course.own, total), figures=figures)
+
+
+def advance(operation: Operation, seen: RatesSeen, now: float) -> Decided:
+    """Open what the curve allows, until every queue has its own rate again."""
+    spec = _spec(operation)
+    memory = operation.memory
+    course = Course.from_fields(memory) if memory else _course(spec, seen)
+    if not course.own:
+        return operation.ending(State.DONE, "no queue is paused", now=now), ()
+    conduct = Conduct(
+        spec.by == "turn", stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s
+    )
+    return go_on(operation, course, seen, now, conduct)
+
+
+def cancel(operation: Operation, now: float) -> Decided:
+    """End, and leave the rates low: to raise them at once is what this was to prevent."""
+    return left_behind(operation, now=now)
+
+
+def _spec(operation: Operation) -> ResumeSpec:
+    return read_spec(operation.spec, ResumeSpec, kind=NAME)
+
+
+def _course(spec: ResumeSpec, seen: RatesSeen) -> Course:
+    """Return the course of the queues that are paused, to the rates that they have."""
+    own = {queue.name: queue.rate for queue in seen.queues if queue.state == "PAUSED"}
+    return Course(own, initial=spec.initial)
+
+
+def _deal(spec: ResumeSpec, own: Mapping[str, float], total: float) -> Mapping[str, float]:
+    return in_turn(own, total=total) if spec.by == "turn" else in_step(own, total=total)
+
+
+RESUME = Kind(NAME, check, look, plan, advance, QUEUE_VERBS, cancel)
