@@ -112,7 +112,7 @@ class Parts:
 
     def operation_ports(self) -> Ports:
         """Return what operations on groups work with."""
-        return ports_of(self.settings, self.queues, self.watcher)
+        return ports_of(self.settings, self.clock, self.queues, self.watcher)
 
     def runner(self) -> Runner:
         """Return what goes on with operations; a turn outlives the handler's budget."""

@@ -137,7 +137,10 @@ def _settled(course: Course, seen: RatesSeen) -> frozenset[str]:
 
 
 def _observation(course: Course, seen: RatesSeen, now: float, conduct: Conduct) -> Observation:
-    """Put what was seen as the ramp's rules want it; blind, all is taken to go well."""
+    """Put what was seen as the ramp's rules want it; blind, all is taken to go well.
+
+    Where next to nothing could be seen yet, nobody can call the group idle.
+    """
     signals = _signals(seen.standing.attempts if seen.standing else {})
     if conduct.blind:
         done = round(course.ramp.rate * seen.span_s)
@@ -145,7 +148,7 @@ def _observation(course: Course, seen: RatesSeen, now: float, conduct: Conduct) 
     return Observation(
         signals=signals,
         span_s=seen.span_s,
-        active_at=now if signals.fan_outs else None,
+        active_at=now if signals.fan_outs or seen.span_s < SEEN_S else None,
         found_rate=_found(course, seen.queues),
         halted=_halted(course, seen.queues),
     )

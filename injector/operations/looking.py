@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from injector.control.ramp_state import RampState, evidence_from
+from injector.control.standing import Watcher
 from injector.errors import Misused
 from injector.operations.course import Course, RatesSeen
 from injector.operations.kind import Ports
@@ -12,7 +13,7 @@ from injector.pacing.ramp import SAFE_INTERVAL_S
 AT_ONCE = 8
 
 
-def look_at_rates(operation: Operation, ports: Ports, now: float) -> RatesSeen:
+def look_at_rates(operation: Operation, ports: Ports, now: float, *, blind: bool) -> RatesSeen:
     """See how the queues are set, and what they did since the last change.
 
     What monitoring shows is as old as it says it may be; it is looked at up to then only.
@@ -23,20 +24,21 @@ def look_at_rates(operation: Operation, ports: Ports, now: float) -> RatesSeen:
         names, ramp = tuple(course.own), course.ramp
     with ThreadPoolExecutor(AT_ONCE) as pool:
         queues = list(pool.map(ports.queues.get_queue, names))
-    until = now - ports.late_s
-    since = evidence_from(ramp, now=now, interval_s=SAFE_INTERVAL_S)
+    until = now if blind else now - ports.late_s
+    since = evidence_from(ramp, now=until, interval_s=SAFE_INTERVAL_S)
     if not ramp.rate:
         since = until - SAFE_INTERVAL_S
-    if ports.watcher is None or since >= until or not names:
+    if blind or since >= until or not names:
         return RatesSeen(queues, None, since, until)
-    standing = ports.watcher.look(names, since=since, now=until)
+    standing = _watcher(ports).look(names, since=since, now=until)
     return RatesSeen(queues, standing, since, until)
 
 
-def check_watched(ports: Ports, *, blind: bool) -> None:
-    """Raise Misused where the target's answers cannot be seen and that was not said to be meant."""
-    if ports.watcher is None and not blind:
+def _watcher(ports: Ports) -> Watcher:
+    """Return who watches; raise Misused where there is nobody."""
+    if ports.watcher is None:
         raise Misused(
             "nobody can say what the target answers: install the extra `monitoring`, and with a "
             "service set INJECTOR_MONITORING=on; or add --blind to go by the clock alone"
         )
+    return ports.watcher

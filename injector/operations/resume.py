@@ -8,7 +8,7 @@ from injector.errors import Misused
 from injector.operations.course import SAFE_RATE, Conduct, Course, RatesSeen
 from injector.operations.dealing import in_step, in_turn
 from injector.operations.kind import Kind, Ports
-from injector.operations.looking import check_watched, look_at_rates
+from injector.operations.looking import look_at_rates
 from injector.operations.planning import drained, rates_plan
 from injector.operations.rates import go_on, left_behind
 from injector.operations.spec import check_rate, read_spec, write_spec
@@ -44,8 +44,7 @@ def check(fields: Fields) -> Fields:
 
 def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
     """See the queues; one that is disabled cannot be resumed."""
-    seen = look_at_rates(operation, ports, now)
-    check_watched(ports, blind=_spec(operation).blind)
+    seen = look_at_rates(operation, ports, now, blind=_spec(operation).blind)
     if disabled := [queue.name for queue in seen.queues if queue.state == "DISABLED"]:
         raise Misused(f"queue {disabled[0]} is disabled; enable it in queue.yaml")
     return seen

@@ -1,7 +1,6 @@
 """Reading an operation's spec as the dataclass that its kind wants."""
 
 import math
-from dataclasses import asdict
 from typing import TypeVar
 
 import msgspec
@@ -24,8 +23,9 @@ def read_spec(fields: Fields, form: type[Spec], *, kind: str) -> Spec:
 
 
 def write_spec(spec: object) -> Fields:
-    """Write the spec down whole, as JSON would hold it."""
-    return dict(msgspec.to_builtins(asdict(spec)))  # type: ignore[call-overload]
+    """Write the spec down whole, as JSON holds it."""
+    fields: Fields = msgspec.json.decode(msgspec.json.encode(spec))
+    return fields
 
 
 def check_rate(kind: str, name: str, rate: float | None) -> None:

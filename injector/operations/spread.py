@@ -7,7 +7,7 @@ from injector.operations.acts import set_rate
 from injector.operations.course import SAFE_RATE, Conduct, Course, RatesSeen
 from injector.operations.dealing import in_step
 from injector.operations.kind import Kind, Ports
-from injector.operations.looking import check_watched, look_at_rates
+from injector.operations.looking import look_at_rates
 from injector.operations.planning import drained, rates_plan
 from injector.operations.rates import go_on, left_behind
 from injector.operations.spec import check_rate, read_spec, write_spec
@@ -45,8 +45,7 @@ def check(fields: Fields) -> Fields:
 
 def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
     """See the queues, which must all run."""
-    seen = look_at_rates(operation, ports, now)
-    check_watched(ports, blind=_spec(operation).blind)
+    seen = look_at_rates(operation, ports, now, blind=_spec(operation).blind)
     idle = [queue.name for queue in seen.queues if queue.state != "RUNNING"]
     if idle and not operation.memory:
         raise Misused(f"queue {idle[0]} does not run; resume it instead: injector group resume")

@@ -42,7 +42,7 @@ def begin(ledger: LedgerPort, operation: Operation) -> tuple[Operation, bool]:
     Raises Conflict that names the live one of its group that is another.
     """
     for found in ledger.operations.list(group=operation.group):
-        if found.is_live and (found.kind, found.spec) == (operation.kind, _kept(operation.spec)):
+        if found.is_live and (found.kind, found.spec) == (operation.kind, operation.spec):
             return found, False
     spec = json.dumps(operation.spec)[:SPEC_SHOWN]
     line = _line(operation, "begun", operation.who, "", spec)
@@ -102,9 +102,3 @@ def _change(  # noqa: PLR0913
 
 def _line(operation: Operation, what: str, who: str, old: str, new: str) -> AuditLine:
     return AuditLine(operation.started_at, operation.id, who, what, old, new, "")
-
-
-def _kept(spec: Fields) -> Fields:
-    """Return the spec as it comes back from the ledger."""
-    kept: Fields = json.loads(json.dumps(spec))
-    return kept

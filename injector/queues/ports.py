@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from injector.clock import Clock
 from injector.control.standing import Watcher
 from injector.delivery.address import Address
 from injector.delivery.connection import Connection
@@ -19,11 +20,13 @@ MONITORING = "monitoring.googleapis.com"
 KEEP_WARM_PATH = "/keep-warm"
 
 
-def ports_of(settings: Settings, queues: QueueAdmin, watcher: Watcher | None) -> Ports:
+def ports_of(
+    settings: Settings, clock: Clock, queues: QueueAdmin, watcher: Watcher | None
+) -> Ports:
     """Put the ports together over queues and a watcher that are there."""
     return Ports(
         queues,
-        settings.clock,
+        clock,
         watcher,
         0.0 if settings.emulator_host else LATE_S,
         _keep_warm(settings),
@@ -41,7 +44,7 @@ def ports_at(settings: Settings) -> Iterator[Ports]:
     with admin_at(emulator_host) as queues:
         watcher, connection = _watcher(emulator_host)
         try:
-            yield ports_of(settings, queues, watcher)
+            yield ports_of(settings, settings.clock, queues, watcher)
         finally:
             if connection:
                 connection.close()

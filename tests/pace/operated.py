@@ -112,7 +112,11 @@ class Operated:
 
 @contextmanager
 def operated(
-    queues: int = 4, *, target: Callable[[float], int] = lambda _: 200, dynamics: object = OFF
+    queues: int = 4,
+    *,
+    target: Callable[[float], int] = lambda _: 200,
+    dynamics: object = OFF,
+    late_s: float = 0.0,
 ) -> Iterator[Operated]:
     with virtual_world(ramp=Ramp(), queues=queues, dynamics=dynamics, target=target) as world:
         clock = WorldClock(world)
@@ -120,8 +124,7 @@ def operated(
             world.admin,
             clock,
             Monitoring(world.connection),
+            late_s,
             keep_warm=Target(WARM_URL, Create("", "", "").template),
         )
         yield Operated(world, Runner(world.ledger, ports, KINDS, clock, owner="here"))
-
-

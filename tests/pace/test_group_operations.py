@@ -97,6 +97,18 @@ def test_ramp_raises_on_the_curve_as_long_as_its_rate_is_used():
         assert here.rates() == [2.5] * 4
 
 
+def test_monitoring_that_is_minutes_late_makes_steps_longer_and_breaks_no_curve():
+    with operated(late_s=240.0) as here:
+        here.set_all(rate=0.5)
+        here.fill(3000)
+
+        found = here.run(here.begin("ramp", to=6.0, start=FIRST))
+
+        assert found.state is State.DONE
+        assert 4 * 6.5 * MINUTE_S <= found.ended_at - found.started_at <= 5 * 8 * MINUTE_S
+        assert here.excess(first_rate=FIRST) == 0
+
+
 def test_ramp_takes_no_step_on_a_rate_that_is_not_used():
     with operated() as here:
         here.set_all(rate=0.5)

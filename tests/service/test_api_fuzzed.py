@@ -70,8 +70,13 @@ def modes_of(endpoint):
 
 
 QUESTIONS = [(endpoint, mode) for endpoint in sorted(OPERATIONS) for mode in modes_of(endpoint)]
-BEYOND_SCHEMA = {"jobs.register": [positive_data_acceptance]}
-"""A manifest must agree with itself, and with a store, in ways that no schema can say."""
+BEYOND_SCHEMA = {
+    "jobs.register": [positive_data_acceptance],
+    "operating.begun": [positive_data_acceptance],
+    "operating.planned": [positive_data_acceptance],
+}
+"""A manifest must agree with itself and with a store, and a spec with its kind, in ways that no
+schema can say."""
 
 
 @pytest.mark.parametrize(("endpoint", "mode"), QUESTIONS)
