@@ -9,14 +9,16 @@ from handlers.asking import body, query
 from handlers.context import parts
 from handlers.logs import event
 from handlers.models import (
-    NewOperation,
     Nothing,
+)
+from handlers.once import once
+from handlers.operation_models import (
+    NewOperation,
     OperationList,
     OperationShown,
     OperationsQuery,
     PlanShown,
 )
-from handlers.once import once
 from handlers.views import answer
 from injector.errors import Misused, NotFound
 from injector.operations.kinds import kind_of

@@ -17,13 +17,7 @@ from handlers.models import (
     JobList,
     JobShown,
     JobsQuery,
-    KeptWarm,
-    NewOperation,
     Nothing,
-    OperationList,
-    OperationShown,
-    OperationsQuery,
-    PlanShown,
     QueueList,
     Redriven,
     RejectList,
@@ -32,6 +26,14 @@ from handlers.models import (
     Submission,
     Summary,
     Ticked,
+)
+from handlers.operation_models import (
+    KeptWarm,
+    NewOperation,
+    OperationList,
+    OperationShown,
+    OperationsQuery,
+    PlanShown,
 )
 from injector.manifest import Manifest
 
