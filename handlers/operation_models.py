@@ -12,7 +12,7 @@ class NewOperation(Asked):
 
     kind: Annotated[str, Field(pattern="^[a-z][a-z-]{0,40}$")]
     """Such as ramp, resume, spread or keep-warm."""
-    spec: dict[str, JsonValue] = {}
+    spec: dict[str, JsonValue] = Field(default_factory=dict)
     """What is asked for; `queues` are the group's, unless some are named."""
 
 
