@@ -44,6 +44,7 @@ from injector.staging import Chunk, ChunkReader, Reach, around
 
 JOBS_KEPT = 64
 LEASE_S = 30.0
+TURN_S = 90.0
 PATIENCE_S = 2.0
 MOST_PATIENCE_S = 60.0
 """Ticks come each minute, so by a fast clock as well there is no sense in waiting for longer."""
@@ -124,7 +125,7 @@ class Parts:
             self.clock,
             owner=uuid4().hex,
             patience_s=min(PATIENCE_S * settings.clock_speed, MOST_PATIENCE_S),
-            lease_s=LEASE_FOR_BUDGETS * settings.handler_budget_s * settings.clock_speed,
+            lease_s=TURN_S * settings.clock_speed,
         )
 
 
