@@ -34,6 +34,12 @@ def look_at_rates(operation: Operation, ports: Ports, now: float, *, blind: bool
     return RatesSeen(queues, standing, since, until)
 
 
+def check_watched(ports: Ports, *, blind: bool) -> None:
+    """Raise Misused where there is nobody who watches, unless that was said to be meant."""
+    if not blind:
+        _watcher(ports)
+
+
 def _watcher(ports: Ports) -> Watcher:
     """Return who watches; raise Misused where there is nobody."""
     if ports.watcher is None:
