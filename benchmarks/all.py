@@ -23,6 +23,7 @@ import ledger
 import outage
 import overload
 import pacing
+import publishing
 import staging
 from rows import Section, as_json, as_markdown, show
 
@@ -38,6 +39,7 @@ BENCHMARKS: Mapping[str, ModuleType] = {
         overload,
         outage,
         pacing,
+        publishing,
         dashboard,
         control,
         diagnosis,
