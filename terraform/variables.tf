@@ -392,6 +392,50 @@ variable "task_accounts" {
   }
 }
 
+variable "topics" {
+  description = <<-EOT
+    What topics of groups have besides their name, by group: a `schema` that messages must follow,
+    and a `subscription` under the topic's name. With `max_attempts` what is not acknowledged in
+    so many deliveries goes to the topic NAME-dead, and waits in its subscription for 31 days.
+  EOT
+  type = map(object({
+    schema = optional(object({
+      definition = string
+      encoding   = optional(string, "JSON")
+      type       = optional(string, "AVRO")
+    }))
+    subscription = optional(object({
+      ack_deadline_s = optional(number, 60)
+      max_attempts   = optional(number)
+    }))
+  }))
+  default = {}
+
+  validation {
+    condition     = alltrue([for name in keys(var.topics) : try(var.groups[name].topic, false)])
+    error_message = "Only a group that publishes has a topic, such as groups = { events = { topic = true } }."
+  }
+
+  validation {
+    condition = alltrue([
+      for topic in values(var.topics) : topic.schema == null ? true : (
+        contains(["AVRO", "PROTOCOL_BUFFER"], topic.schema.type) && contains(["BINARY", "JSON"], topic.schema.encoding)
+      )
+    ])
+    error_message = "A schema is of type AVRO or PROTOCOL_BUFFER, encoded as JSON or BINARY, such as schema = { definition = file(\"event.avsc\"), type = \"AVRO\" }."
+  }
+
+  validation {
+    condition = alltrue([
+      for topic in values(var.topics) : topic.subscription == null ? true : (
+        topic.subscription.ack_deadline_s >= 10 && topic.subscription.ack_deadline_s <= 600 &&
+        coalesce(topic.subscription.max_attempts, 5) >= 5 && coalesce(topic.subscription.max_attempts, 5) <= 100
+      )
+    ])
+    error_message = "A subscription waits 10 to 600 s and gives up after 5 to 100 deliveries, such as subscription = { ack_deadline_s = 60, max_attempts = 10 }."
+  }
+}
+
 variable "webhook_secret" {
   description = <<-EOT
     What notices of ended jobs are signed with. It is sent to Secret Manager and kept nowhere

@@ -481,3 +481,35 @@ run "a_secret_on_app_engine" {
 
   expect_failures = [var.webhook_secret_version]
 }
+
+run "a_topic_of_a_group_with_queues" {
+  command = plan
+
+  variables {
+    topics = { welcome = {} }
+  }
+
+  expect_failures = [var.topics]
+}
+
+run "a_schema_in_yaml" {
+  command = plan
+
+  variables {
+    groups = { events = { topic = true } }
+    topics = { events = { schema = { definition = "{}", type = "YAML" } } }
+  }
+
+  expect_failures = [var.topics]
+}
+
+run "a_subscription_that_gives_up_at_once" {
+  command = plan
+
+  variables {
+    groups = { events = { topic = true } }
+    topics = { events = { subscription = { max_attempts = 1 } } }
+  }
+
+  expect_failures = [var.topics]
+}

@@ -23,10 +23,15 @@ def _topic(asked: Mapping[str, object]) -> Mapping[str, object]:
     return {"id": f"projects/{asked['project']}/topics/{asked['name']}"}
 
 
+def _schema(asked: Mapping[str, object]) -> Mapping[str, object]:
+    return {"id": f"projects/{asked['project']}/schemas/{asked['name']}"}
+
+
 ANSWERS: Mapping[str, Answer] = {
     "google_app_engine_application": lambda _: {"default_hostname": HOSTNAME},
     "google_cloud_tasks_queue": _queue,
     "google_project": lambda _: {"number": NUMBER},
+    "google_pubsub_schema": _schema,
     "google_pubsub_topic": _topic,
     "google_service_account": _account,
     "google_sql_database_instance": lambda asked: {

@@ -101,6 +101,13 @@ module "injector" {
   store         = { keep_days = 90 }
   task_accounts = ["worker@${var.project}.iam.gserviceaccount.com"]
 
+  topics = {
+    events = {
+      schema       = { definition = jsonencode({ type = "record", name = "Event", fields = [{ name = "user", type = "string" }] }) }
+      subscription = { max_attempts = 10 }
+    }
+  }
+
   webhook_secret         = var.webhook_secret
   webhook_secret_version = 1
 }
