@@ -72,10 +72,7 @@ def set_traffic(act: Act, ports: Ports) -> str:
 
 def _traffic(ports: Ports) -> Traffic:
     if ports.traffic is None:
-        raise Misused(
-            "a service's traffic is moved with the extra `traffic`: "
-            "pip install 'cloud-tasks-injector[traffic]'"
-        )
+        raise Misused("nothing here splits the traffic of services")
     return ports.traffic
 
 

@@ -1,7 +1,8 @@
 """What operations on a group work with, put together from the settings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
 
 from injector.clock import Clock
 from injector.control.standing import Watcher
@@ -30,7 +31,7 @@ def ports_of(
         watcher,
         0.0 if settings.emulator_host else LATE_S,
         _keep_warm(settings),
-        _traffic(),
+        LateTraffic(),
     )
 
 
@@ -75,12 +76,29 @@ def _watcher(emulator_host: str) -> tuple[Watcher | None, Connection | None]:
         return None, None
 
 
-def _traffic() -> Traffic | None:
-    """Return what splits traffic, where Google's clients for it are installed."""
+class LateTraffic:
+    """Splits traffic by Google's clients, which take a second to load and so are when needed.
+
+    Raises Misused where they are not installed.
+    """
+
+    def split(self, service: str) -> Mapping[str, Decimal]:
+        """Return the percent of each version that gets any."""
+        return _cloud_traffic().split(service)
+
+    def set_split(self, service: str, split: Mapping[str, Decimal], *, shard_by: str) -> None:
+        """Split the traffic so."""
+        _cloud_traffic().set_split(service, split, shard_by=shard_by)
+
+
+def _cloud_traffic() -> Traffic:
     try:
         from injector.queues.traffic import CloudTraffic  # noqa: PLC0415  (an extra)
-    except ImportError:
-        return None
+    except ImportError as error:
+        raise Misused(
+            "a service's traffic is moved with the extra `traffic`: "
+            "pip install 'cloud-tasks-injector[traffic]'"
+        ) from error
     return CloudTraffic()
 
 

@@ -1,5 +1,8 @@
 """traffic-split, with Google's clients for Cloud Run and App Engine over real gRPC."""
 
+import subprocess
+import sys
+
 import grpc
 import pytest
 
@@ -176,6 +179,12 @@ def test_plan_is_the_guides_table_with_what_each_half_gets(traffic):
     ]  # fmt: skip
     assert found.steps[0].figures["new queues/s"] == 500.0
     assert (found.seconds, found.warnings) == (3600.0, ())
+
+
+def test_googles_clients_are_not_loaded_before_traffic_is_moved():
+    loaded = "import sys, injector.queues.ports; print('google.cloud.run_v2' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, check=True)
+    assert done.stdout.strip() == b"False"
 
 
 @pytest.mark.parametrize(
