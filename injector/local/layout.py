@@ -38,6 +38,7 @@ class LocalRun:
     control_port: int = 8124
     target_port: int | None = 8090
     queues: tuple[str, ...] = field(default=())
+    topics: tuple[str, ...] = field(default=())
 
     @property
     def clock(self) -> Clock:
@@ -75,7 +76,9 @@ class LocalRun:
         return Program(
             name="target",
             command=_python(
-                "-m", "injector.local.target", str(port), str(self.folder / "deliveries.log")
+                *("-m", "injector.local.target", str(port), str(self.folder / "deliveries.log")),
+                f"127.0.0.1:{self.emulator_port}",
+                *(subscription_of(topic) for topic in self.topics),
             ),
             log=self._log("target"),
             ready_url=f"http://127.0.0.1:{port}/tally",
@@ -83,6 +86,7 @@ class LocalRun:
 
     def _emulator(self) -> Program:
         queues = (part for queue in self.queues for part in ("--queue", queue))
+        topics = (part for topic in self.topics for part in _topic(topic))
         return Program(
             name="emulator",
             command=_injector(
@@ -93,6 +97,7 @@ class LocalRun:
                 *("--dynamics", "faithful"),
                 *("--state-file", str(self.folder / "emulator.db")),
                 *queues,
+                *topics,
             ),
             log=self._log("emulator"),
             ready_url=f"http://127.0.0.1:{self.control_port}/healthz",
@@ -119,6 +124,15 @@ class LocalRun:
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
+
+
+def subscription_of(topic: str) -> str:
+    """Name the subscription by which the target gets a topic's messages."""
+    return f"{topic.replace('/topics/', '/subscriptions/')}-target"
+
+
+def _topic(topic: str) -> tuple[str, ...]:
+    return "--topic", topic, "--subscription", f"{subscription_of(topic)}={{topic: {topic}}}"
 
 
 def _monitoring_is_installed() -> bool:

@@ -1,10 +1,13 @@
 """A target that keeps a tally: what came, and what came more than once.
 
-    python -m injector.local.target PORT [LOG]
+    python -m injector.local.target PORT [LOG [PUBSUB SUBSCRIPTION…]]
 
 POST /…          one task's request; the last part of the path names the record; answers 200
 GET /tally       {"received": N, "distinct": N, "doubled": [the first hundred]}
 GET /deliveries  {record: how often it came}
+
+A message of one of the subscriptions counts as well, under its `injector-id`; PUBSUB is the
+address of Pub/Sub's emulator.
 
 In LOG each delivery is a line, written before it is answered: the record as in the path, the
 task, its retries so far, and when it was due. A target that is started again reads there what
@@ -14,10 +17,16 @@ came before.
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
 from urllib.parse import quote, unquote, urlsplit
+
+from injector.delivery.subscriber import received
+from injector.publish_wire import ID_ATTRIBUTE
 
 _TOLD = ("X-CloudTasks-TaskName", "X-CloudTasks-TaskRetryCount", "X-CloudTasks-TaskETA")
 
@@ -105,5 +114,19 @@ def _records(log: Path) -> list[str]:
     return [unquote(line.partition("\t")[0]) for line in log.read_text().splitlines()]
 
 
+def main(port: str, log: str = "", host: str = "", *subscriptions: str) -> None:
+    """Take what comes until the process is ended."""
+    server = TargetServer(int(port), Path(log) if log else None)
+    with ExitStack() as stack:
+        for subscription in subscriptions:
+            add = partial(_add_message, server.tally, subscription)
+            stack.enter_context(received(subscription, host, add))
+        server.serve_forever()
+
+
+def _add_message(tally: Tally, subscription: str, attributes: Mapping[str, str]) -> None:
+    tally.add(attributes.get(ID_ATTRIBUTE, ""), subscription)
+
+
 if __name__ == "__main__":
-    TargetServer(int(sys.argv[1]), *map(Path, sys.argv[2:])).serve_forever()
+    main(*sys.argv[1:])

@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from injector.errors import Misused
+from injector.groups import Group
 from injector.ledger import open_ledger
 from injector.local.layout import GROUPS, LocalRun
 from injector.local.origin import keep_origin
@@ -52,7 +53,7 @@ def started(
 
 
 def prepare(run: LocalRun) -> LocalRun:
-    """Make the run's folder, clock and default groups; return the run with the queues to make.
+    """Make the run's folder, clock and default groups; return the run with what to make.
 
     Misused when a port is taken, or the groups or the ledger cannot be used.
     """
@@ -63,7 +64,10 @@ def prepare(run: LocalRun) -> LocalRun:
     _check_ledger(run.environment["INJECTOR_LEDGER_URL"])
     keep_origin(run.folder, speed=run.speed, origin=run.origin)
     (run.folder / ENVIRONMENT).write_text("\n".join(_exports(run)) + "\n", encoding="utf-8")
-    return replace(run, queues=_queues(run.groups))
+    groups = _groups(run.groups)
+    queues = (queue for group in groups for queue in (*group.injector_queues, *group.queues))
+    topics = dict.fromkeys(group.topic for group in groups if group.topic)
+    return replace(run, queues=tuple(queues), topics=tuple(topics))
 
 
 def _told(run: LocalRun) -> str:
@@ -79,15 +83,14 @@ def _exports(run: LocalRun) -> Iterator[str]:
     return (f"export {key}={quote(value)}" for key, value in run.environment.items())
 
 
-def _queues(groups: Path) -> tuple[str, ...]:
+def _groups(groups: Path) -> tuple[Group, ...]:
     try:
         text = groups.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise Misused(f"groups file {groups}: {error.strerror}; name a file that exists") from error
     except UnicodeDecodeError as error:
         raise Misused(f"groups file {groups}: {error}; save it as UTF-8") from error
-    found = load_groups(text, source=str(groups)).values()
-    return tuple(queue for group in found for queue in (*group.injector_queues, *group.queues))
+    return tuple(load_groups(text, source=str(groups)).values())
 
 
 def _check_ports(run: LocalRun) -> None:
