@@ -3,11 +3,11 @@
 from flask import Blueprint, Response
 
 from handlers.context import parts
-from handlers.models import GroupList, GroupWithDecisions, QueueList, QueueShown
+from handlers.models import GroupList, GroupWithDecisions, QueueList
+from handlers.queues import queues_of
 from handlers.views import answer, decision_view, viewer
 from injector.errors import NotFound
 from injector.groups import Group
-from injector.queues.preflight import look_at_all
 
 DECISIONS = 50
 
@@ -34,9 +34,7 @@ def shown(name: str) -> Response:
 @groups.get("/groups/<name>/queues")
 def queues(name: str) -> Response:
     """Show each queue of a group as it is now, or what is wrong with it."""
-    found = look_at_all(_group(name), parts().queues, parts().topics)
-    shown = [QueueShown.model_validate(each, from_attributes=True) for each in found]
-    return answer(QueueList(queues=shown))
+    return answer(QueueList(queues=list(queues_of(parts(), _group(name)))))
 
 
 def _group(name: str) -> Group:

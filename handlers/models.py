@@ -265,6 +265,8 @@ class QueueShown(Shown):
     state: str
     rate: float | None
     concurrency: int | None
+    waiting: int | None
+    """Tasks in it some minutes ago, at most six; None where nobody measures it."""
     problem: str
     """Empty when it can be used."""
 

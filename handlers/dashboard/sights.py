@@ -7,12 +7,12 @@ from handlers.dashboard.rejects import find
 from handlers.dashboard.series import series
 from handlers.dashboard.steering import buttons
 from handlers.parts import Parts
+from handlers.queues import queues_of
 from handlers.views import Viewer, viewer
 from injector.errors import NotFound
 from injector.groups import Group
 from injector.ledger.ports import JobState
 from injector.pacing.ramp import CHUNK, warmth
-from injector.queues.preflight import look_at_all
 
 JOBS = 25
 DECISIONS = 50
@@ -76,7 +76,7 @@ def of_rejects(parts: Parts, job_id: str, *, text: str, after: int) -> Sight:
 
 def of_queues(parts: Parts, name: str) -> Sight:
     """Ask the service for each of the group's queues."""
-    return {"queues": look_at_all(known(parts, name), parts.queues, parts.topics), "name": name}
+    return {"queues": queues_of(parts, known(parts, name)), "name": name}
 
 
 def of_minutes(parts: Parts, name: str, *, window: int) -> Sight:

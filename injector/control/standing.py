@@ -28,3 +28,9 @@ class Watcher(Protocol):
 
         Raises Retryable while it cannot be asked, and Misused when a person has to mend it.
         """
+
+    def depths(self, queues: Sequence[str], *, now: float) -> Mapping[str, int]:
+        """Tell how many tasks wait in each queue; one that nobody measured is left out.
+
+        Raises what `look` does.
+        """

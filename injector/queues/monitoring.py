@@ -5,7 +5,7 @@ the moment. Needs the extra `monitoring`.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from google.cloud.monitoring_v3 import types
@@ -13,12 +13,24 @@ from google.cloud.monitoring_v3 import types
 from injector.control.standing import Standing
 from injector.delivery.connection import Connection
 from injector.errors import Misused
-from injector.queues.time_series import ATTEMPTS, DELAYS_MS, MINUTE_S, SERVICE, Steps, series_of
+from injector.queues.time_series import (
+    ATTEMPTS,
+    DELAYS_MS,
+    DEPTH,
+    LATEST,
+    MINUTE_S,
+    SERVICE,
+    Steps,
+    series_of,
+)
 
 __all__ = ["LATE_OVER_S", "SERVICE", "Monitoring"]
 
 LATE_OVER_S = 300.0
 """The span in which attempts are looked at for how late they leave."""
+
+READINGS = 6
+"""How many minutes back a depth is looked for, since readings come late."""
 
 
 class Monitoring:
@@ -33,6 +45,18 @@ class Monitoring:
             return self._look(queues, since, now)
         except Misused as error:
             raise Misused(f"{error}, or set INJECTOR_MONITORING=off") from error
+
+    def depths(self, queues: Sequence[str], *, now: float) -> Mapping[str, int]:
+        """Tell how many tasks wait in each queue, at the latest reading of some minutes."""
+        names = {queue.rpartition("/")[2]: queue for queue in queues}
+        steps = Steps.back_from(now, count=READINGS)
+        latest: dict[str, tuple[float, int]] = {}
+        for series in series_of(self._connection, DEPTH, queues, steps, LATEST):
+            queue = names[series.resource.labels["queue_id"]]
+            for point in series.points:
+                read = point.interval.end_time.ToNanoseconds(), point.value.int64_value
+                latest[queue] = max(latest.get(queue, read), read)
+        return {queue: depth for queue, (_, depth) in latest.items()}
 
     def _look(self, queues: Sequence[str], since: float, now: float) -> Standing:
         names = {queue.rpartition("/")[2]: queue for queue in queues}

@@ -127,6 +127,7 @@ def serve(folder: Path, emulator, origin):
         INJECTOR_HANDLER_BUDGET_S="6",
         INJECTOR_CLOCK_SPEED=SPEED,
         INJECTOR_CLOCK_ORIGIN=origin,
+        INJECTOR_MONITORING="on",
         INJECTOR_HORIZON_S=HORIZON_S,
     )
     return Served(process, f"http://127.0.0.1:{port}", None, folder, log)
@@ -174,6 +175,21 @@ def test_a_cancelled_job_has_its_waiting_tasks_deleted_and_counted(world):
         "chunks": 50,
         "done": True,
     }
+
+
+def test_a_group_shows_how_many_tasks_wait_in_each_queue(world):
+    world.submit(250)
+    world.tick()
+    until(lambda: world.counted() == 250)
+
+    def waiting():
+        url = f"{world.served.url}/groups/welcome/queues"
+        queues = requests.get(url, timeout=60).json()["queues"]
+        return {queue["name"]: queue["waiting"] for queue in queues}
+
+    until(lambda: sum(waiting()[queue] or 0 for queue in GROUP.queues) == 250)
+    page = requests.get(f"{world.served.url}/dashboard/groups/welcome/queues", timeout=60)
+    assert all(f'data-after="waiting">{number}</td>' in page.text for number in waiting().values())
 
 
 def test_chosen_records_are_sent_again_as_a_job_of_their_own(world):
