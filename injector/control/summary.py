@@ -1,5 +1,6 @@
 """A job accounted for as a whole: sums, times, price, and how its ramp went."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +27,13 @@ class Account:
 
 
 def account(ledger: LedgerPort, job: Job) -> Account:
-    """Add the job up; the price is that of tasks of up to 32 KiB which each ran once."""
+    """Add the job up; the price is that of tasks of up to 32 KiB which each ran once.
+
+    Messages are priced by volume, which is not kept, so only their injector tasks count.
+    """
     totals = ledger.jobs.totals(job.id)
-    operations = 2 * (totals.created + totals.fed)
+    tasks = 0 if _publishes(job) else totals.created
+    operations = 2 * (tasks + totals.fed)
     took_s = job.finished_at - job.started_at if job.finished_at and job.started_at else None
     reasons = Counter(one.reason for one in ledger.jobs.rejects(job.id, limit=REJECTS))
     return Account(
@@ -40,6 +45,10 @@ def account(ledger: LedgerPort, job: Job) -> Account:
         ramp_history=_history(ledger, job),
         rejects_by_reason=dict(reasons.most_common(REASONS)),
     )
+
+
+def _publishes(job: Job) -> bool:
+    return bool(json.loads(job.manifest_json).get("message"))
 
 
 def price(operations: int) -> float:

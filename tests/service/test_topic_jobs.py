@@ -65,6 +65,11 @@ def test_report_tells_each_messages_ids(house):
     assert [row["ordinal"] for row in report(house, every="false")] == [7]
 
 
+def test_summary_prices_the_injector_tasks_and_no_messages(house):
+    run(house, records=250)
+    assert house.get("/jobs/users-1/summary").json["operations"] == 2 * 3
+
+
 def test_redelivered_chunk_publishes_only_what_is_missing(house):
     house.topics.faults = ["OK"] * 5 + ["UNAVAILABLE"]
     assert house.submit(house.stage(10, manifest=MESSAGES)).status_code == 201
