@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -60,5 +61,5 @@ def test_killed_apply_goes_on_where_it_stopped_and_takes_no_step_twice(tmp_path)
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     steps = [line for line in ledger.jobs.audit(seen["id"])[::-1] if line.what == "step"]
     assert [line.new for line in steps] == ["1", "2"]
-    assert all(b.at - a.at >= 300 for a, b in zip(steps, steps[1:], strict=False))
+    assert all(b.at - a.at >= 300 for a, b in pairwise(steps))
     ledger.close()
