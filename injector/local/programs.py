@@ -36,7 +36,7 @@ class Program:
     log: Path
     ready_url: str
     env: Mapping[str, str] = field(default_factory=dict)
-    ready_within_s: float = 30.0
+    ready_within_s: float = 120.0
 
 
 class Programs:

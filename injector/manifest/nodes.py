@@ -31,7 +31,10 @@ _KINDS = (
     ("number", re.compile(r"[-+]?(0|[1-9][0-9]*|(?=\.[0-9]))(\.[0-9]*)?([eE][-+]?[0-9]+)?")),
     ("number that begins with 0", re.compile(r"[-+]?0[0-9.eE+-]+")),
     ("hexadecimal, octal or binary number", re.compile(r"[-+]?0(x[0-9a-fA-F_]+|o[0-7_]+|b[01_]+)")),
-    ("number with underscores", re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")),
+    (
+        "number with underscores",
+        re.compile(r"[-+]?([0-9][0-9_]*|(?=\.[0-9]))(\.[0-9_]*)?([eE][-+]?[0-9][0-9_]*)?"),
+    ),
     ("number to base 60", re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")),
     ("number that is infinite", re.compile(r"[-+]?\.(inf|Inf|INF)")),
     ("not-a-number", re.compile(r"\.(nan|NaN|NAN)")),

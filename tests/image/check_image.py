@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/injector:test"
 USER = 10001
 ENDS_WITHIN_S = 10
-STARTS_WITHIN_S = 30
+STARTS_WITHIN_S = 90
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from injector.errors import Misused, NotFound
@@ -203,6 +203,8 @@ def test_duration_that_is_none_is_refused_with_an_example(scalar):
 
 
 @given(st.text("0123456789:_.eE+-xob", min_size=1, max_size=8))
+@example("0E0_0")
+@example(".1_0")
 def test_no_text_without_letters_passes_as_text_if_python_reads_a_number_in_it(scalar):
     try:
         float(scalar)
