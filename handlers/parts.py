@@ -15,6 +15,7 @@ from injector.control.events import Tells
 from injector.control.feed import Call, Feeder, Horizon
 from injector.control.notify import Notifies, post_or_publish
 from injector.control.operate import Operates
+from injector.control.pinning import Pinned
 from injector.control.rules import Thresholds
 from injector.control.standing import Watcher
 from injector.control.take_back import TakesBack
@@ -30,6 +31,7 @@ from injector.delivery.topics import PubSubTopics
 from injector.errors import Misused
 from injector.fan_out import OpenJob
 from injector.groups import Group
+from injector.layout import Layout
 from injector.ledger import open_ledger
 from injector.ledger.ports import Job, LedgerPort
 from injector.manifest import Manifest, compile_job, parse_manifest
@@ -144,12 +146,13 @@ def make_parts(settings: Settings) -> Parts:
     )
     creator_of = creators(settings, connection, topics, clock)
     feeding = make_creator(connection, Delivery(mode="single", throttle=None), clock=clock)
+    ledger = open_ledger(settings.ledger_url)
     return Parts(
         settings,
         clock,
-        open_ledger(settings.ledger_url),
+        ledger,
         CloudTasksAdmin(connection, feeding),
-        job_opener(settings, creator_of),
+        job_opener(settings, creator_of, ledger),
         _teller(settings, topics, clock),
         PubSubTopics(topics),
         lambda: _close(connection, topics),
@@ -224,18 +227,26 @@ def _hedging(settings: Settings, timeout_s: float) -> HedgingSettings | None:
     )
 
 
-def job_opener(settings: Settings, creator_of: CreatorOf) -> Callable[[Job], OpenJob]:
-    """Make the function that opens a job, whose manifest and store never change."""
+def job_opener(
+    settings: Settings, creator_of: CreatorOf, ledger: LedgerPort
+) -> Callable[[Job], OpenJob]:
+    """Make the function that opens a job, whose manifest and store never change.
+
+    Where its chunks' tasks go, the ledger tells; a job that was removed and came again is another.
+    """
     opened = lru_cache(maxsize=JOBS_KEPT)(
-        lambda manifest, store, group, names: _open(
+        lambda manifest, store, group, names, _registered_at: _open(
             parse_manifest(manifest),
             ChunkReader(store, reach_of(settings)).read,
             group_of(settings, group),
             names,
             creator_of,
+            ledger,
         )
     )
-    return lambda job: opened(job.manifest_json, job.store, job.group, job.named_after)
+    return lambda job: opened(
+        job.manifest_json, job.store, job.group, job.named_after, job.registered_at
+    )
 
 
 def group_of(settings: Settings, name: str) -> Group:
@@ -252,18 +263,21 @@ def reach_of(settings: Settings) -> Reach:
     return Reach((around(settings.store_url), *settings.sources, *machine))
 
 
-def _open(
+def _open(  # noqa: PLR0913, PLR0917  (what a job is, and what it is opened with)
     manifest: Manifest,
     read: Callable[[int], Chunk],
     group: Group,
     names: str,
     creator_of: CreatorOf,
+    ledger: LedgerPort,
 ) -> OpenJob:
+    pinned = Pinned(lambda: ledger.jobs.pins(names or manifest.job), Layout(group.queues))
     return OpenJob(
         read,
-        compile_job(manifest, group, named_after=names),
+        compile_job(manifest, group, named_after=names, layout_of=pinned.of),
         creator_of(group, manifest),
         manifest.rejects_allowed,
+        pinned.fresh_of,
     )
 
 

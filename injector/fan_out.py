@@ -1,6 +1,6 @@
 """One chunk: read its slice, render its records, create what is missing, write the receipt."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -61,13 +61,14 @@ class OpenJob:
     """A job ready to be fanned out.
 
     `rejects_allowed` says how many of so many records may be rejected, unless the job itself
-    has been told.
+    has been told. `fresh_of` names a chunk's queues that were new to the group when it was fed.
     """
 
     read: Callable[[int], Chunk]
     renderer: Renderer
     creator: Creator
     rejects_allowed: Callable[[int], float]
+    fresh_of: Callable[[int], Collection[str]] = lambda _chunk: ()
 
     def limit(self, job: Job) -> float:
         """Return how many rejects the job may have."""
@@ -109,7 +110,8 @@ def fan_out(
     plan = plan_chunk(chunk, kept.settled_mask if kept else 0, opened.renderer, now=clock.now())
     began = clock.monotonic()
     results = opened.creator.create_all(plan.creates, budget_s=time_left())
-    seen = _seen(opened.creator, results, seconds=clock.monotonic() - began)
+    fresh = _fresh(plan, results, opened.fresh_of(task.chunk))
+    seen = _seen(opened.creator, results, seconds=clock.monotonic() - began) + fresh
     receipt = receipt_of(task, plan, chunk, results)
     merged = ledger.receipts.merge(receipt, now=clock.now(), counts=seen.to_counts())
     if receipt.rejected_mask:
@@ -228,6 +230,12 @@ def _seen(creator: Creator, results: Sequence[Result], *, seconds: float) -> Sig
         deferred = any(result.outcome is Outcome.NOT_TAKEN for result in results)
         tally.fanned_out(seconds, deferred=deferred)
     return creator.drain_signals() + tally.drain()
+
+
+def _fresh(plan: Plan, results: Sequence[Result], queues: Collection[str]) -> Signals:
+    """Count the creates that were sent to queues new to the group."""
+    sent = zip(plan.creates, results, strict=True) if queues else ()
+    return Signals(fresh=sum(result.sent and create.queue in queues for create, result in sent))
 
 
 def _missing(receipt: Receipt, results: Sequence[Result]) -> str:

@@ -25,21 +25,21 @@ def task_id(job: str, identity: bytes, suffix: str = "") -> str:
     return _task_id(_digest(job, identity), suffix)
 
 
-def queue_index(job: str, identity: bytes, queues: int) -> int:
-    """Choose one of so many queues by bits that the task id does not use."""
-    return _index(_digest(job, identity), queues)
+def draw_of(job: str, identity: bytes) -> int:
+    """Draw the lot that chooses the record's queue: 64 bits that the task id does not use."""
+    return _draw(_digest(job, identity))
 
 
-def name_task(job: str, identity: bytes, suffix: str, queues: int) -> tuple[str, int]:
-    """Return the task id and the queue index by one digest."""
+def name_task(job: str, identity: bytes, suffix: str) -> tuple[str, int]:
+    """Return the task id and the record's lot by one digest."""
     digest = _digest(job, identity)
-    return _task_id(digest, suffix), _index(digest, queues)
+    return _task_id(digest, suffix), _draw(digest)
 
 
 @lru_cache(maxsize=256)
-def queue_index_of_chunk(job: str, chunk: int, queues: int) -> int:
-    """Choose the queue for a whole chunk, as batch creates need it; asked for each record."""
-    return _index(_digest(job, b"chunk\0%d" % chunk), queues)
+def draw_of_chunk(job: str, chunk: int) -> int:
+    """Draw one lot for a whole chunk, as batch creates need it; asked for each record."""
+    return _draw(_digest(job, b"chunk\0%d" % chunk))
 
 
 def injector_task_id(job: str, chunk: int, generation: int) -> str:
@@ -60,5 +60,5 @@ def _task_id(digest: bytes, suffix: str) -> str:
     return f"{digest[:16].hex()}-{suffix}"[:MAX_TASK_ID]
 
 
-def _index(digest: bytes, queues: int) -> int:
-    return int.from_bytes(digest[16:], "little") % queues
+def _draw(digest: bytes) -> int:
+    return int.from_bytes(digest[16:], "little")

@@ -57,7 +57,7 @@ class House:
             clock=self.clock,
             ledger=self.ledger,
             queues=self.creator.queues,
-            open_job=job_opener(self.settings, self.creator_of),
+            open_job=job_opener(self.settings, self.creator_of, self.ledger),
             publisher=self.topics,
             topics=self.topics,
             close=close,

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
 
+from injector.control.pinning import Pinning
 from injector.control.share import Claim, deal
 from injector.delivery.ports import Create, Outcome, QueueAdmin, Result, TaskTemplate
 from injector.groups import Group
 from injector.injector_task import InjectorTask, create_injector_task
+from injector.layout import Layout
 from injector.ledger.ports import Chunks, Job, Jobs, JobState
 
 BATCH_S = 10.0
@@ -29,6 +31,9 @@ class Curve(Protocol):
 
     def time_of(self, n: float) -> float:
         """Return the second at which `n` are allowed."""
+
+    def rate_at(self, t: float) -> float:
+        """Return the rate at second `t`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,10 @@ class Pace:
     def time_of(self, n: float) -> float:
         """Return the Unix second at which `n` injector tasks are allowed."""
         return self.origin + self.curve.time_of(n)
+
+    def rate_at(self, t: float) -> float:
+        """Return how many injector tasks a second are allowed at Unix second `t`."""
+        return self.curve.rate_at(t - self.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +129,35 @@ class Feeder:
     horizon: Horizon = Horizon()
     batch: int = 1000
 
-    def top_up(
-        self, group: Group, pace: Pace, mark: Mark, *, now: float, time_left: Callable[[], float]
+    def top_up(  # noqa: PLR0913
+        self,
+        group: Group,
+        pace: Pace,
+        mark: Mark,
+        *,
+        now: float,
+        time_left: Callable[[], float],
+        layout_at: Callable[[float], Layout] | None = None,
     ) -> Fed:
-        """Create what the group will use within the horizon, and note it."""
+        """Create what the group will use within the horizon, and note it.
+
+        `layout_at` gives the layout at a rate of the group; None means its queues, all alike.
+        """
         times = due_times(pace, mark, now=now, ahead_s=self.horizon.ahead_s)
         orders = self._orders(group, limit=len(times), now=now)
         times = times[: self._room(pace, orders, now=now)]
         slots = deal_slots(times, orders, rate=pace.rate, first=mark.slots)
-        return self._fill(slots, orders, group, Fed(mark), now=now, time_left=time_left)
+        pinning = self._pinning(group, pace, layout_at)
+        return self._fill(slots, orders, group, pinning, Fed(mark), now=now, time_left=time_left)
+
+    def _pinning(
+        self, group: Group, pace: Pace, layout_at: Callable[[float], Layout] | None
+    ) -> Pinning | None:
+        """Return what pins chunks to queues; None where they go to a topic."""
+        if not group.queues:
+            return None
+        at_rate = layout_at or (lambda _rate: Layout(group.queues))
+        return Pinning(self.jobs, lambda due: at_rate(pace.rate_at(due)))
 
     def _orders(self, group: Group, *, limit: int, now: float) -> list[Order]:
         running = [job for job in self.jobs.active(group.name) if job.state is JobState.RUNNING]
@@ -157,6 +186,7 @@ class Feeder:
         slots: Sequence[Slot],
         orders: Sequence[Order],
         group: Group,
+        pinning: Pinning | None,
         fed: Fed,
         *,
         now: float,
@@ -164,11 +194,15 @@ class Feeder:
     ) -> Fed:
         """Feed batch by batch, in the order of time, until one is not wholly taken."""
         left = {order.job.id: order.ranges for order in orders}
+        jobs = {order.job.id: order.job for order in orders}
         for batch in _batches(slots, self.batch):
             budget_s = time_left()
             if budget_s <= 0:
                 return replace(fed, fault="the time for feeding was over")
             rows = list(_rows(batch, left))
+            if pinning:
+                for row in rows:
+                    pinning.pin(jobs[row.job], row.ranges, due=batch[-1].due)
             creates = [create for row in rows for create in self._creates(row, group)]
             results = self.queues.create_injector_tasks(creates, budget_s=budget_s)
             fed = self._note_all(rows, results, fed, now=now)

@@ -7,6 +7,7 @@ import msgspec
 
 from injector.control.decision import Decision
 from injector.control.feed import Mark
+from injector.control.growth import Growth
 from injector.control.ramp_state import RampState
 
 
@@ -26,16 +27,18 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A group's ramp, how far it is fed, and what was said last."""
+    """A group's ramp, how far it is fed, what was said last, and how its queues grow."""
 
     ramp: RampState = field(default_factory=RampState)
     mark: Mark = field(default_factory=Mark)
     said: Said = field(default_factory=Said)
+    growth: Growth = field(default_factory=Growth)
 
     def to_json(self) -> str:
         """Write the memory down."""
         ramp = json.loads(self.ramp.to_json())
-        return json.dumps({"ramp": ramp, "mark": asdict(self.mark), "said": asdict(self.said)})
+        kept = {"ramp": ramp, "mark": asdict(self.mark), "said": asdict(self.said)}
+        return json.dumps(kept | {"growth": self.growth.to_builtins()})
 
     @classmethod
     def from_json(cls, text: str) -> "Memory":
@@ -47,6 +50,7 @@ class Memory:
             RampState.from_json(json.dumps(kept["ramp"])),
             msgspec.convert(kept["mark"], Mark),
             msgspec.convert(kept["said"], Said),
+            Growth.from_builtins(kept.get("growth", {})),
         )
 
 

@@ -14,8 +14,9 @@ from typing import Protocol
 from injector.clock import Clock
 from injector.control.decision import Decision, Observation, Thresholds, decide
 from injector.control.feed import Feeder, Pace
+from injector.control.growth import Spread, spread, take_over
 from injector.control.memory import Memory, Said, said
-from injector.control.ramp_state import evidence_from
+from injector.control.ramp_state import RampState, evidence_from
 from injector.control.standing import Standing, Watcher
 from injector.control.turn import Turn
 from injector.delivery.ports import Queue, QueueAdmin
@@ -175,15 +176,18 @@ class Ticker:
         decision = decide(look.memory.ramp, look.seen, now, ramp=group.ramp, limits=self.limits)
         if decision.apply:
             self._tell(look.queues, decision, time_left)
-        words = said(decision, at=now, more=look.notices)
+        grown = self._spread(group, look, decision, now=now)
+        words = said(decision, at=now, more=(*look.notices, *grown.notices))
         tick = GroupTick(group.name, words, decision.rate, finished=look.finished)
-        memory = replace(look.memory, ramp=decision.state, said=words)
+        memory = replace(look.memory, ramp=decision.state, said=words, growth=grown.growth)
         if not self._save(look.kept, memory, _record(look, decision, now=now)):
             return replace(tick, said=replace(words, fault="another tick was quicker"))
         if not look.seen.work or look.seen.halted:
             return tick
         pace = Pace(decision.curve, decision.origin, decision.rate)
-        fed = self.feeder.top_up(group, pace, memory.mark, now=now, time_left=time_left)
+        fed = self.feeder.top_up(
+            group, pace, memory.mark, now=now, time_left=time_left, layout_at=grown.layout_at
+        )
         words = replace(words, fault=fed.fault)
         saved = replace(look.kept, version=look.kept.version + 1)
         self._save(saved, replace(memory, mark=fed.mark, said=words))
@@ -196,7 +200,7 @@ class Ticker:
         work = any(job.state is JobState.RUNNING and job.id not in finished for job in jobs)
         queues = [self.queues.get_queue(name) for name in group.injector_queues] if work else []
         kept = self.ledger.groups.state(group.name)
-        memory = Memory.from_json(kept.ramp_json)
+        memory, notice = _taken_over(Memory.from_json(kept.ramp_json), group, now=now)
         since = evidence_from(memory.ramp, now=now, interval_s=group.ramp.interval_s)
         minutes = self._minutes(group, min(since, memory.ramp.ticked_at or since), now=now)
         standing, notices = self._standing(group, since, now) if work else (Standing(), ())
@@ -211,7 +215,16 @@ class Ticker:
             capacity=self.capacity,
             halted=next((q.state.lower() for q in queues if q.state != "RUNNING"), ""),
         )
-        return Look(kept, memory, queues, seen, finished, notices)
+        return Look(kept, memory, queues, seen, finished, (*notices, *notice))
+
+    def _spread(self, group: Group, look: Look, decision: Decision, *, now: float) -> Spread:
+        """Decide on the queues that are new, by what was seen since that last changed."""
+        growth = look.memory.growth
+        since = evidence_from(growth.ramp, now=now, interval_s=group.ramp.interval_s)
+        minutes = self._minutes(group, since, now=now) if growth.fresh else ()
+        seen = replace(look.seen, signals=_sum(minutes), span_s=max(0.0, now - since))
+        ahead_s = self.feeder.horizon.ahead_s
+        return spread(growth, group, seen, decision, now=now, ahead_s=ahead_s, limits=self.limits)
 
     def _minutes(self, group: Group, since: float, *, now: float) -> Sequence[Minute]:
         """Return the minutes from then on; a clock that was set back has left later ones."""
@@ -258,6 +271,14 @@ def _joined(first: GroupTick, second: GroupTick) -> GroupTick:
         fed=first.fed + second.fed,
         refed=first.refed + second.refed,
     )
+
+
+def _taken_over(memory: Memory, group: Group, *, now: float) -> tuple[Memory, tuple[str, ...]]:
+    """Take over the queues that the group is configured with; all new, its ramp begins anew."""
+    taken = take_over(memory.growth, group, now=now, rate=memory.ramp.rate)
+    ramp = RampState() if taken.cold else memory.ramp
+    notices = (taken.notice,) if taken.notice else ()
+    return replace(memory, growth=taken.growth, ramp=ramp), notices
 
 
 def _sum(minutes: Iterable[Minute]) -> Signals:

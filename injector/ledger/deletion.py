@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Table, delete, select, update
 from injector.errors import Conflict
 from injector.ledger.changes import Act, note, to_change
 from injector.ledger.database import Database
+from injector.ledger.pins import unpin
 from injector.ledger.tables import (
     counters,
     feeds,
@@ -29,6 +30,7 @@ def hide(connection: Connection, *, job_id: str, act: Act) -> None:
     if job.state in UNDER_WAY:
         raise Conflict(f"job {job_id!r} is {job.state}; cancel it first")
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(id=None))
+    unpin(connection, *{job.id, job.names})
     note(connection, act.line(job_id, "deleted", job.state, ""))
 
 

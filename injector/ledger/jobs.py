@@ -14,6 +14,7 @@ from injector.ledger.database import Database
 from injector.ledger.deletion import hide, sweep
 from injector.ledger.lookup import COLUMNS, clean, find, job_of, load_job
 from injector.ledger.notices import add_notice
+from injector.ledger.pins import load_pins, pin
 from injector.ledger.registry import check_id, same_or_conflict
 from injector.ledger.statements import add_new
 from injector.ledger.tables import audit, jobs, rejects
@@ -25,6 +26,7 @@ from injector.ledger.values import (
     Job,
     JobState,
     NewJob,
+    Pin,
     Reject,
     Totals,
     Tuning,
@@ -126,6 +128,14 @@ class JobTable:
                 now=now,
             )
         )
+
+    def pin(self, names: str, past: int, layout: str) -> None:
+        """Pin the chunks up to `past` that have no layout yet to this one."""
+        self._database.write(partial(pin, names=names, past=past, layout=layout))
+
+    def pins(self, names: str) -> Sequence[Pin]:
+        """Return the pins in the order of their chunks."""
+        return self._database.read(partial(load_pins, names=names))
 
     def hasten(self, job_id: str) -> None:
         """Make all that was fed and has no settled receipt overdue."""

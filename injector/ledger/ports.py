@@ -19,6 +19,7 @@ from injector.ledger.values import (
     Minute,
     NewJob,
     Notice,
+    Pin,
     RampDecision,
     Receipt,
     Reject,
@@ -46,6 +47,7 @@ __all__ = [
     "Notice",
     "Notices",
     "Operations",
+    "Pin",
     "RampDecision",
     "Receipt",
     "Receipts",
@@ -140,6 +142,16 @@ class Jobs(Protocol):
 
         Call it after their creates. Ranges that someone else refed meanwhile are passed over.
         """
+
+    def pin(self, names: str, past: int, layout: str) -> None:
+        """Pin the chunks up to `past` that have no layout yet to this one, before they are fed.
+
+        What is pinned stays as it is. `names` is the job that the tasks are named after; it need
+        not be there any more.
+        """
+
+    def pins(self, names: str) -> Sequence[Pin]:
+        """Return the pins in the order of their chunks, as few as the layout has changed."""
 
     def hasten(self, job_id: str) -> None:
         """Make all that was fed and has no settled receipt overdue, as if it were long ago."""

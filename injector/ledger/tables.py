@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0004"
+REVISION = "0005"
 """The migration that leads to these tables."""
 
 
@@ -261,4 +261,15 @@ operations = Table(
     Column("version", Integer, nullable=False),
     Index("operations_by_group", "queue_group", "key"),
     sqlite_autoincrement=True,
+)
+
+pins = Table(
+    "pins",
+    METADATA,
+    Column("names", Text, nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("past", Integer, nullable=False),
+    Column("layout", Text, nullable=False),
+    PrimaryKeyConstraint("names", "first", name="pins_pkey"),
+    sqlite_with_rowid=False,
 )

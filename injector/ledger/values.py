@@ -141,6 +141,15 @@ class Chunks:
 
 
 @dataclass(frozen=True, slots=True)
+class Pin:
+    """That the chunks first … past - 1 were first fed under `layout`, in its owner's words."""
+
+    first: int
+    past: int
+    layout: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reject:
     """A record refused for good: its place in the chunk and the source, and why.
 

@@ -1,10 +1,12 @@
 """What a job's records become, whatever its group's destination is."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from injector.delivery.ports import Create
 from injector.errors import Misused
 from injector.groups import Group
+from injector.layout import Layout
 from injector.manifest.message import compile_message
 from injector.manifest.record import Record
 from injector.manifest.request import compile_request
@@ -36,12 +38,17 @@ class Renderer(Protocol):
 
 
 def compile_job(
-    manifest: Manifest, group: Group | None = None, *, named_after: str = ""
+    manifest: Manifest,
+    group: Group | None = None,
+    *,
+    named_after: str = "",
+    layout_of: Callable[[int], Layout] | None = None,
 ) -> Renderer:
     """Compile the manifest for the group; without one, for a destination that fits.
 
     `named_after` is the job whose id names what is created, empty for the manifest's own.
-    Raises Misused when the group's destination is another than the manifest is made for.
+    `layout_of` gives a chunk's queues; None means the group's, each with its even share. Raises
+    Misused when the group's destination is another than the manifest is made for.
     """
     if group:
         check_destination(manifest, group)
@@ -51,7 +58,11 @@ def compile_job(
         return compile_message(manifest.message, manifest.identity, topic, job=job)
     queues = (group.queues if group else ()) or (ANY_QUEUE,)
     return compile_request(
-        manifest, queues, ramp=group.ramp if group else Ramp(), named_after=named_after
+        manifest,
+        queues,
+        ramp=group.ramp if group else Ramp(),
+        named_after=named_after,
+        layout_of=layout_of,
     )
 
 

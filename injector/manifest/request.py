@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from injector.delivery.ports import Create, TaskTemplate, Token
 from injector.errors import Misused, Rejected
+from injector.layout import Layout
 from injector.manifest.body import body_fields, compile_body
 from injector.manifest.http import (
     MAX_HEADERS,
@@ -26,7 +27,7 @@ from injector.manifest.template import (
     text_pieces,
     url_pieces,
 )
-from injector.naming import MAX_TASK_ID, name_task, queue_index_of_chunk
+from injector.naming import MAX_TASK_ID, draw_of_chunk, name_task
 from injector.pacing.ramp import CHUNK, Ramp
 from injector.wire import MAX_TASK_SIZE, task_size
 
@@ -48,12 +49,13 @@ class Request:
 class Renderer:
     """A manifest, compiled: turns each record into the create of its task.
 
+    `layout_of` gives the queues of a chunk, counted as in the job that the tasks are named after.
     `fields` names what a record may need to have. `room` is how much a record may add to a
     task before its size has to be counted byte by byte.
     """
 
     job: str
-    queues: tuple[str, ...]
+    layout_of: Callable[[int], Layout]
     fields: tuple[str, ...]
     template: TaskTemplate
     whole_chunks: bool
@@ -71,14 +73,12 @@ class Renderer:
         """
         row = self.row_of(record.raw)
         identity, suffix = self.identity(row, record)
-        name, index = name_task(self.job, identity, suffix, len(self.queues))
-        if self.whole_chunks:
-            index = queue_index_of_chunk(self.job, record.place // CHUNK, len(self.queues))
+        queue, name = self._place(record, identity, suffix)
         url, headers, body = self._parts(row, record)
         due = self.due(row, record.ordinal)
         if due is not None:
             due = settle(due, now=now)
-        create = Create(self.queues[index], name, url, body, headers, due, self.template)
+        create = Create(queue, name, url, body, headers, due, self.template)
         if self._may_be_too_large(url, headers, body):
             self._check_size(create)
         return create
@@ -88,11 +88,15 @@ class Renderer:
 
         Raises Rejected for a record without identity; others may have a name and yet no task.
         """
-        identity, suffix = self.identity(self.row_of(record.raw), record)
-        name, index = name_task(self.job, identity, suffix, len(self.queues))
+        return self._place(record, *self.identity(self.row_of(record.raw), record))
+
+    def _place(self, record: Record, identity: bytes, suffix: str) -> tuple[str, str]:
+        """Choose the task's queue and id: functions of the record, and of its chunk's layout."""
+        name, draw = name_task(self.job, identity, suffix)
+        chunk = record.place // CHUNK
         if self.whole_chunks:
-            index = queue_index_of_chunk(self.job, record.place // CHUNK, len(self.queues))
-        return self.queues[index], name
+            draw = draw_of_chunk(self.job, chunk)
+        return self.layout_of(chunk).queue_of(draw), name
 
     def check(self, record: Record, *, now: float) -> None:
         """Raise Rejected exactly when `create` would, at half its cost."""
@@ -137,25 +141,28 @@ class Renderer:
             raise Rejected(f"the task has {size} bytes, over the {self.max_task_size} it may have")
 
 
-def compile_request(
+def compile_request(  # noqa: PLR0913  (a manifest, and what its group may add)
     manifest: Manifest,
     queues: tuple[str, ...],
     *,
     ramp: Ramp | None = None,
     max_task_size: int = MAX_TASK_SIZE,
     named_after: str = "",
+    layout_of: Callable[[int], Layout] | None = None,
 ) -> Renderer:
     """Compile the manifest for the group's queues.
 
     `ramp` is the group's; it spreads a job that starts at a set time. None means 500/50/5.
-    `named_after` is the job whose id names the tasks, empty for the manifest's own.
+    `named_after` is the job whose id names the tasks, empty for the manifest's own. `layout_of`
+    gives a chunk's queues; None means `queues`, each with its even share.
     """
+    layout = Layout(queues)
     fields = fields_used(manifest)
     position = {name: index for index, name in enumerate(fields)}
     template = task_template(manifest)
     return Renderer(
         job=named_after or manifest.job,
-        queues=queues,
+        layout_of=layout_of or (lambda _chunk: layout),
         fields=fields,
         template=template,
         whole_chunks=manifest.create_mode == "batch",

@@ -36,6 +36,7 @@ class Signals:
     `latency` is of calls, from being sent to being answered, `waited` of the wait for a slot in
     this client before that. `fan_outs` counts runs of a chunk that had something to create,
     `deferred` those of them that ended in 503, and `fan_out_time` is how long they took.
+    `fresh` counts creates sent to queues that were still new to their group.
     `targets` counts attempts at the target by gRPC status name, where they are known.
     """
 
@@ -45,6 +46,7 @@ class Signals:
     hedges_won: int = 0
     fan_outs: int = 0
     deferred: int = 0
+    fresh: int = 0
     faults: Mapping[str, int] = field(default_factory=dict)
     targets: Mapping[str, int] = field(default_factory=dict)
     latency: Histogram = field(default_factory=Histogram)
@@ -95,6 +97,7 @@ class Signals:
             hedges_won=self.hedges_won + other.hedges_won,
             fan_outs=self.fan_outs + other.fan_outs,
             deferred=self.deferred + other.deferred,
+            fresh=self.fresh + other.fresh,
             faults=Counter(self.faults) + Counter(other.faults),
             targets=Counter(self.targets) + Counter(other.targets),
             latency=self.latency + other.latency,
@@ -117,6 +120,7 @@ class Signals:
             hedges_won=counts.get("hedges_won", 0),
             fan_outs=counts.get("fan_outs", 0),
             deferred=counts.get("deferred", 0),
+            fresh=counts.get("fresh", 0),
             faults=families["faults"],
             targets=families["targets"],
             latency=_histogram(families["latency"]),

@@ -4,16 +4,17 @@ queues and dispatch the emulator's, and an hour takes seconds.
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
 
 from injector.control.feed import Call, Feeder
+from injector.control.pinning import Pinned
 from injector.control.tick import Ticker
 from injector.delivery.creator import Delivery, make_creator
-from injector.delivery.ports import Create, TaskTemplate
+from injector.delivery.ports import Create, Queue, TaskTemplate
 from injector.delivery.queue_admin import CloudTasksAdmin
 from injector.emulator.api import messages
 from injector.emulator.assembly import assemble
@@ -27,10 +28,11 @@ from injector.errors import InjectorError
 from injector.fan_out import OpenJob, Verdict, fan_out
 from injector.groups import Group
 from injector.injector_task import parse_injector_task
+from injector.layout import Layout
 from injector.ledger import Ledger, open_ledger
 from injector.ledger.ports import NewJob
 from injector.manifest import Record, compile_request, load_manifest
-from injector.pacing.ramp import Ramp
+from injector.pacing.ramp import CHUNK, Ramp
 from injector.queues.monitoring import Monitoring
 from injector.staging.chunk import Chunk
 from tests.pace.direct_connection import DirectConnection
@@ -101,7 +103,7 @@ class VirtualWorld:
         self.creator = make_creator(self.connection, self.delivery, clock=self.clock)
         feeding = make_creator(self.connection, Delivery(mode="single", throttle=None))
         self.admin = CloudTasksAdmin(self.connection, feeding)
-        self.renderers = {}
+        self.renderers, self.pinned = {}, {}
 
     @property
     def now(self) -> float:
@@ -116,7 +118,15 @@ class VirtualWorld:
         new = NewJob(job, self.group.name, "{}", "memory:", chunks * self.per_chunk, chunks, "d")
         self.ledger.jobs.register(new, now=self.now)
         manifest = load_manifest(MANIFEST.replace("JOB", job), source="test")
-        self.renderers[job] = compile_request(manifest, self.group.queues)
+        pinned = Pinned(lambda: self.ledger.jobs.pins(job), Layout(self.group.queues))
+        self.renderers[job] = compile_request(manifest, self.group.queues, layout_of=pinned.of)
+        self.pinned[job] = pinned
+
+    def configure(self, queues: Sequence[str]) -> None:
+        """Let the controller's configuration name these queues, and make those that are new."""
+        for name in queues:
+            self.admin.create_queue(Queue(name))
+        self.group = replace(self.group, queues=tuple(queues))
 
     def ticker(self, clock: WorldClock | None = None) -> Ticker:
         call = Call(f"{SERVICE}/inject", TaskTemplate())
@@ -209,11 +219,21 @@ class VirtualWorld:
         return [renderer.create(record, now=self.now) for record in self._read(chunk).records]
 
     def _open_job(self, job) -> OpenJob:
-        return OpenJob(self._read, self.renderers[job.id], self.creator, inf)
+        return OpenJob(
+            self._read,
+            self.renderers[job.id],
+            self.creator,
+            inf,
+            self.pinned[job.id].fresh_of,
+        )
 
     def _read(self, number: int) -> Chunk:
-        first = number * self.per_chunk
-        records = (Record(n, n + 1, b'{"n":%d}' % n) for n in range(first, first + self.per_chunk))
+        """Make a chunk's records; their places are those of a source whose chunks are full."""
+        first, place = number * self.per_chunk, number * CHUNK
+        records = (
+            Record(place + n, first + n + 1, b'{"n":%d}' % (first + n))
+            for n in range(self.per_chunk)
+        )
         return Chunk(number, tuple(records))
 
     def fault(self, *faults: Fault) -> None:
@@ -236,10 +256,13 @@ class VirtualWorld:
         decisions = self.ledger.groups.decisions(self.group.name, limit=1000)[::-1]
         return [f"{decision.action}: {decision.reason}" for decision in decisions]
 
-    def dispatched(self) -> list[int]:
-        """Return the injector queues' dispatches by minute, as the emulator measured them."""
+    def dispatched(self, queues: Sequence[str] = ()) -> list[int]:
+        """Return the queues' dispatches by minute, as the emulator measured them.
+
+        Without any named, those of the injector queues.
+        """
         by_minute = Counter()
-        for queue in self.group.injector_queues:
+        for queue in queues or self.group.injector_queues:
             for point in self.parts.metrics.delays_ms.between((queue,), START, self.now + MINUTE_S):
                 by_minute[point.minute - int(START // MINUTE_S)] += point.number
         return [by_minute[minute] for minute in range(int(self.minutes) + 1)]

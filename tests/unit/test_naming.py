@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.naming import (
-    injector_task_id,
-    name_task,
-    queue_index,
-    queue_index_of_chunk,
-    task_id,
-)
+from injector.naming import draw_of, draw_of_chunk, injector_task_id, name_task, task_id
 
 RULE = re.compile(r"[A-Za-z0-9_-]{1,500}")
 CHI_SQUARE_255_AT_ONE_IN_A_MILLION = 377.0
@@ -24,7 +18,7 @@ CHI_SQUARE_255_AT_ONE_IN_A_MILLION = 377.0
 PROGRAM = """
 from injector.naming import name_task
 keys = [str(i) for i in range(1000)] + ["\\u00e9", "e\\u0301", '{"a":1,"b":2}']
-print([name_task("job", key.encode(), key, 40) for key in keys])
+print([name_task("job", key.encode(), key) for key in keys])
 """
 
 
@@ -53,7 +47,7 @@ def test_leading_characters_are_uniform_for_consecutive_ids_under_one_readable_w
 
 @pytest.mark.parametrize("queues", [1, 7, 40, 256])
 def test_records_spread_evenly_over_the_queues(queues):
-    counts = Counter(queue_index("job", b"%d" % n, queues) for n in range(queues * 400))
+    counts = Counter(draw_of("job", b"%d" % n) % queues for n in range(queues * 400))
     assert set(counts) == set(range(queues))
     assert max(counts.values()) < 400 + 6 * 20
     assert min(counts.values()) > 400 - 6 * 20
@@ -61,7 +55,7 @@ def test_records_spread_evenly_over_the_queues(queues):
 
 def test_queue_is_independent_of_the_leading_characters_of_the_id():
     ids = [n for n in range(60_000) if task_id("job", b"%d" % n).startswith("00")]
-    counts = Counter(queue_index("job", b"%d" % n, 4) for n in ids)
+    counts = Counter(draw_of("job", b"%d" % n) % 4 for n in ids)
     assert len(ids) > 150
     assert min(counts[queue] for queue in range(4)) > len(ids) / 4 * 0.5
 
@@ -81,16 +75,14 @@ def test_composed_and_decomposed_letters_are_two_identities():
 
 def test_names_of_a_released_version_never_change():
     assert task_id("welcome", b"42", "42") == "0db804876e9c636cc40bc11b15f51be8-42"
-    assert queue_index("welcome", b"42", 40) == 29
+    assert draw_of("welcome", b"42") % 40 == 29
     assert injector_task_id("welcome", 12, 0) == "12146cb4acfb526110f8d8cf4417d873-welcome-12-0"
 
 
-@given(st.text(max_size=20), st.binary(), st.integers(1, 1000))
-def test_both_at_once_agree_with_each_alone(job, identity, queues):
-    assert name_task(job, identity, "s", queues) == (
-        task_id(job, identity, "s"),
-        queue_index(job, identity, queues),
-    )
+@given(st.text(max_size=20), st.binary())
+def test_both_at_once_agree_with_each_alone(job, identity):
+    both = task_id(job, identity, "s"), draw_of(job, identity)
+    assert name_task(job, identity, "s") == both
 
 
 @given(st.binary(), st.binary())
@@ -106,4 +98,4 @@ def test_each_generation_of_a_chunk_has_its_own_name():
 
 
 def test_chunks_spread_over_the_queues():
-    assert {queue_index_of_chunk("job", chunk, 10) for chunk in range(200)} == set(range(10))
+    assert {draw_of_chunk("job", chunk) % 10 for chunk in range(200)} == set(range(10))

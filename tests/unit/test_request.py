@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from injector.delivery.ports import Token
 from injector.errors import Rejected
 from injector.manifest import Record, compile_request, load_manifest
-from injector.naming import queue_index, queue_index_of_chunk, task_id
+from injector.naming import draw_of, draw_of_chunk, task_id
 from injector.pacing.ramp import Ramp
 from injector.wire import MAX_TASK_SIZE, create_task_request, task_size
 
@@ -146,7 +146,7 @@ def test_url_that_a_record_decides_must_be_absolute():
 def test_name_and_queue_follow_the_records_identity(identity, record, key, suffix):
     made = create(renderer(extra=f"identity: {identity}\n"), record, ordinal=5)
     assert made.task_id == task_id("j", key, suffix)
-    assert made.queue == QUEUES[queue_index("j", key, len(QUEUES))]
+    assert made.queue == QUEUES[draw_of("j", key) % len(QUEUES)]
 
 
 @pytest.mark.parametrize("record", [{}, {"id": None}, {"id": ""}])
@@ -159,7 +159,7 @@ def test_batch_creates_keep_a_chunk_in_one_queue_under_the_same_names():
     single, batch = renderer(), renderer(extra="create_mode: batch\n")
     for chunk in (0, 3):
         made = [create(batch, {}, ordinal=100 * chunk + n) for n in range(100)]
-        expected = QUEUES[queue_index_of_chunk("j", chunk, len(QUEUES))]
+        expected = QUEUES[draw_of_chunk("j", chunk) % len(QUEUES)]
         assert {one.queue for one in made} == {expected}
         assert made[7].task_id == create(single, {}, ordinal=100 * chunk + 7).task_id
 
