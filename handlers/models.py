@@ -241,6 +241,8 @@ class GroupShown(Shown):
     rate_now: float | None
     rate_allowed: float | None
     state: dict[str, JsonValue]
+    growth: dict[str, JsonValue]
+    """Its queues by expression: `warm` ones, and `fresh` ones with their own `ramp`."""
     last_tick: TickShown
     jobs: list[str]
     """Its running and paused jobs."""

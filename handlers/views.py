@@ -81,6 +81,7 @@ class Viewer:
             rate_now=pace.rate_now if pace else None,
             rate_allowed=pace.rate_allowed if pace else None,
             state=asdict(memory.ramp),
+            growth=asdict(memory.growth),
             last_tick=TickShown.model_validate(asdict(memory.said)),
             jobs=[job.id for job in self.active_in(group.name)],
         )

@@ -25,11 +25,23 @@ _QUEUE_ID = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """How a queue tries again; spans in seconds, `max_retry_duration_s` 0 for any length."""
+
+    max_attempts: int = 100
+    max_backoff_s: float = 3600.0
+    max_doublings: int = 16
+    max_retry_duration_s: float = 0.0
+    min_backoff_s: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """A queue group with its injector queues and its ramp.
 
     Tasks go either to `queues`, full resource names, or to `topic`, a Pub/Sub topic; then
-    `queues` is empty. `topic` is None when tasks go to queues.
+    `queues` is empty. `topic` is None when tasks go to queues. `rate`, `concurrency` and `retry`
+    are what each queue is to have; None leaves that to whoever makes the queues.
     """
 
     name: str
@@ -37,6 +49,9 @@ class Group:
     queues: tuple[str, ...]
     topic: str | None = None
     ramp: Ramp = field(default_factory=Ramp)
+    rate: float | None = None
+    concurrency: int | None = None
+    retry: Retry | None = None
 
     def has(self, queue: str) -> bool:
         """Tell whether the queue is one of the group's."""

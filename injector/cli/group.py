@@ -7,6 +7,10 @@ import click
 from injector.cli.lazy import Lazy
 
 COMMANDS: Mapping[str, str] = {
+    "show": "Show a group's queues as they are, or as Terraform's imports.",
+    "check": "Say what is wrong with a group's queues.",
+    "provision": "Create a group's queues, or bring them to what the group says.",
+    "expand": "Give a group more queues, on the curve or in an emergency.",
     "resume": "Let a group's paused queues dispatch again, on the curve.",
     "ramp": "Raise or lower a group's dispatch rate, on the curve.",
     "traffic-split": "Move a service's traffic to a version with new queues.",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from injector.delivery.ports import Create, Deleted, Queue, Result
 from injector.delivery.verdict import CREATED, EXISTED, judge, weigh
 from injector.errors import NotFound
+from injector.groups import Retry
 from injector.pacing.signals import Signals, Tally
 
 MISSING = "Queue does not exist."
@@ -98,6 +99,17 @@ class MemoryQueues:
         with self._lock:
             return self.queues.setdefault(queue.name, queue)
 
+    def set_queue(self, queue: Queue, only: Sequence[str]) -> Queue:
+        """Set these fields."""
+        with self._lock:
+            self.queues[queue.name] = with_fields(self.get_queue(queue.name), queue, only)
+            return self.queues[queue.name]
+
+    def list_queues(self, parent: str) -> Sequence[Queue]:
+        """Return every queue of the location."""
+        with self._lock:
+            return [queue for name, queue in self.queues.items() if name.startswith(f"{parent}/")]
+
     def _in_state(self, queue: str, state: str) -> Queue:
         with self._lock:
             self.queues[queue] = replace(self.get_queue(queue), state=state)
@@ -118,3 +130,10 @@ class MemoryQueues:
             return EXISTED
         self.created[name] = create
         return CREATED
+
+
+def with_fields(queue: Queue, wanted: Queue, only: Sequence[str]) -> Queue:
+    """Return the queue with these fields as wanted."""
+    own = {name: getattr(wanted, name) for name in only if name in {"rate", "concurrency"}}
+    retry = {name: getattr(wanted.retry, name) for name in only if name not in own}
+    return replace(queue, **own, retry=replace(queue.retry or Retry(), **retry))

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from injector.groups import Retry
 from injector.pacing.signals import Signals
 
 
@@ -153,7 +154,7 @@ class Queue:
     """A queue as the service has it.
 
     `state` is RUNNING, PAUSED or DISABLED, `rate` is in dispatches per second, and `burst` is
-    the service's own choice.
+    the service's own choice. `retry` is None where it was not asked for.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Queue:
     rate: float = 500.0
     concurrency: int = 1000
     burst: int = 0
+    retry: Retry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +211,20 @@ class QueueAdmin(Protocol):
         """Let a paused or disabled queue dispatch again, from a cold rate."""
 
     def create_queue(self, queue: Queue) -> Queue:
-        """Create the queue with its rate and concurrency, unless it is there already.
+        """Create the queue with its rate, concurrency and retry, unless it is there already.
 
-        Return what then exists. Only local runs need it: elsewhere Terraform makes queues.
+        Return what then exists. Raises Misused that tells how long to wait when the name is
+        reserved, because a queue of that name was deleted a few days ago.
         """
+
+    def set_queue(self, queue: Queue, only: Sequence[str]) -> Queue:
+        """Set these fields of a queue that is there, by name, and nothing else.
+
+        Fields are "rate", "concurrency" and those of Retry.
+        """
+
+    def list_queues(self, parent: str) -> Sequence[Queue]:
+        """Return every queue of a location, projects/PROJECT/locations/LOCATION."""
 
     def create_injector_tasks(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create injector tasks, like `Creator.create_all` and without its throttle."""

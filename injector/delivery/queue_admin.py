@@ -11,10 +11,16 @@ from injector.delivery.connection import Connection
 from injector.delivery.deletes import delete_all
 from injector.delivery.line import CallFailed, Line
 from injector.delivery.ports import OWN_CODES, Create, Creator, Deleted, Queue, Result
+from injector.delivery.queue_form import FIELDS, read_queue, write_queue
 from injector.delivery.verdict import OVERLOAD_FAULTS, remedy
 from injector.errors import Conflict, InjectorError, Misused, NotFound, Retryable
 
 CALL_TIMEOUT_S = 20.0
+PAGE = 1000
+RESERVED = (
+    "a queue's name stays reserved for 3 to 7 days after its deletion: wait, or give the group "
+    "other names, such as another suffix"
+)
 
 _SERVICE = "/google.cloud.tasks.v2.CloudTasks/"
 
@@ -65,13 +71,34 @@ class CloudTasksAdmin:
         """Create the queue unless it is there."""
         parent = queue.name.rpartition("/queues/")[0]
         request = types.CreateQueueRequest.pb()(parent=parent)
-        request.queue.name = queue.name
-        request.queue.rate_limits.max_dispatches_per_second = queue.rate
-        request.queue.rate_limits.max_concurrent_dispatches = queue.concurrency
+        write_queue(request.queue, queue, FIELDS if queue.retry else ("rate", "concurrency"))
         try:
             return self._ask("CreateQueue", request.SerializeToString(), ("parent", parent))
         except Conflict:
             return self.get_queue(queue.name)
+
+    def set_queue(self, queue: Queue, only: Sequence[str]) -> Queue:
+        """Set these fields of a queue that is there; the mask names each, so that all else stays.
+
+        UpdateQueue creates a queue that is missing, so it is looked for first.
+        """
+        self.get_queue(queue.name)
+        request = types.UpdateQueueRequest.pb()()
+        request.update_mask.paths.extend(write_queue(request.queue, queue, only))
+        return self._ask("UpdateQueue", request.SerializeToString(), ("queue.name", queue.name))
+
+    def list_queues(self, parent: str) -> Sequence[Queue]:
+        """Return every queue of the location, a page of a thousand at a time."""
+        found: list[Queue] = []
+        request = types.ListQueuesRequest.pb()(parent=parent, page_size=PAGE)
+        while True:
+            serialized = request.SerializeToString()
+            answer = self._call("ListQueues", serialized, ("parent", parent))
+            page = types.ListQueuesResponse.pb().FromString(answer)
+            found.extend(read_queue(queue) for queue in page.queues)
+            if not page.next_page_token:
+                return found
+            request.page_token = page.next_page_token
 
     def create_injector_tasks(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create injector tasks."""
@@ -88,6 +115,9 @@ class CloudTasksAdmin:
         self._creator.close()
 
     def _ask(self, method: str, request: bytes, about: tuple[str, str]) -> Queue:
+        return read_queue(types.Queue.pb().FromString(self._call(method, request, about)))
+
+    def _call(self, method: str, request: bytes, about: tuple[str, str]) -> bytes:
         async def work(line: Line) -> bytes:
             try:
                 return await line.call(
@@ -100,18 +130,7 @@ class CloudTasksAdmin:
             except CallFailed as error:
                 raise _verdict(error.code, f"{method} {about[1]}: {error}") from error
 
-        return _as_queue(self._connection.run(work))
-
-
-def _as_queue(answer: bytes) -> Queue:
-    queue = types.Queue.pb().FromString(answer)
-    return Queue(
-        name=queue.name,
-        state=types.Queue.State(queue.state).name,
-        rate=queue.rate_limits.max_dispatches_per_second,
-        concurrency=queue.rate_limits.max_concurrent_dispatches,
-        burst=queue.rate_limits.max_burst_size,
-    )
+        return self._connection.run(work)
 
 
 def _verdict(code: str, message: str) -> InjectorError:
@@ -121,4 +140,6 @@ def _verdict(code: str, message: str) -> InjectorError:
         return Conflict(message)
     if code in OVERLOAD_FAULTS | OWN_CODES | {"INTERNAL", "UNKNOWN", "CANCELLED"}:
         return Retryable(f"{message} ({code})")
+    if code == "FAILED_PRECONDITION" and message.startswith("CreateQueue"):
+        return Misused(f"{message} ({RESERVED})")
     return Misused(f"{message} ({remedy(code)})")

@@ -1,17 +1,18 @@
 """The groups of a service, from its configuration."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 from pydantic import ValidationError
 
 from injector.errors import Misused
-from injector.groups import Group, expand, location_of, ramp_problems
+from injector.groups import Group, Retry, expand, location_of, queue_rate_problem, ramp_problems
 from injector.manifest.complaint import problems_of
 from injector.manifest.document import Document, read_document
-from injector.manifest.fields import Flag, Number, Seconds, Text, matching
+from injector.manifest.fields import Count, Flag, Number, Seconds, Text, matching
 from injector.manifest.problem import Problem, complaint
 from injector.manifest.schema import Strict, TopicName
+from injector.pacing.plan import QUEUE_MAX_CONCURRENCY
 from injector.pacing.ramp import QUEUE_MAX_RATE, Ramp
 
 GroupName = Annotated[
@@ -30,6 +31,23 @@ class RampEntry(Strict):
     unsafe: Flag = False
 
 
+class DispatchEntry(Strict):
+    """The `dispatch` of a group: what each of its queues is to have."""
+
+    rate: Number = QUEUE_MAX_RATE
+    concurrency: Count = 1000
+
+
+class RetryEntry(Strict):
+    """The `retry` of a group: how its queues try tasks again; -1 attempts are any number."""
+
+    max_attempts: Count = 100
+    max_backoff: Seconds = 3600.0
+    max_doublings: Count = 16
+    max_retry_duration: Seconds = 0.0
+    min_backoff: Seconds = 0.1
+
+
 class GroupEntry(Strict):
     """One group."""
 
@@ -37,6 +55,8 @@ class GroupEntry(Strict):
     queues: Text | None = None
     topic: TopicName | None = None
     ramp: RampEntry = RampEntry()
+    dispatch: DispatchEntry | None = None
+    retry: RetryEntry | None = None
 
 
 class GroupsFile(Strict):
@@ -86,7 +106,44 @@ def _group(name: str, entry: GroupEntry, note: Note) -> Group:
             (*path, "ramp", key) if key else (*path, "ramp"),
             f"ramp.{key}: {problem}".replace(".:", ":"),
         )
-    return Group(name, injector_queues, queues, entry.topic, ramp)
+    for key, problem in _shape_problems(entry):
+        note((*path, *key.split(".")), f"{key}: {problem}")
+    dispatch = entry.dispatch
+    return Group(
+        name,
+        injector_queues,
+        queues,
+        entry.topic,
+        ramp,
+        dispatch.rate if dispatch else None,
+        dispatch.concurrency if dispatch else None,
+        _retry(entry.retry) if entry.retry else None,
+    )
+
+
+def _shape_problems(entry: GroupEntry) -> Iterator[tuple[str, str]]:
+    """Yield what a queue cannot be set to."""
+    if entry.dispatch:
+        if problem := queue_rate_problem(entry.dispatch.rate):
+            yield "dispatch.rate", problem
+        if not 1 <= entry.dispatch.concurrency <= QUEUE_MAX_CONCURRENCY:
+            most = f"a queue has 1 to {QUEUE_MAX_CONCURRENCY} dispatches at once"
+            yield "dispatch.concurrency", f"{entry.dispatch.concurrency} cannot be; {most}"
+    if retry := entry.retry:
+        if retry.max_attempts < 1 and retry.max_attempts != -1:
+            yield "retry.max_attempts", f"{retry.max_attempts} cannot be; give 1 or more, or -1"
+        if not 0 < retry.min_backoff <= retry.max_backoff:
+            yield "retry.min_backoff", "the back-off grows from above 0 up to max_backoff"
+
+
+def _retry(entry: RetryEntry) -> Retry:
+    return Retry(
+        entry.max_attempts,
+        entry.max_backoff,
+        entry.max_doublings,
+        entry.max_retry_duration,
+        entry.min_backoff,
+    )
 
 
 def _queues(expression: str, path: tuple[str, ...], note: Note) -> tuple[str, ...]:

@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 
 from injector.errors import NotFound
+from injector.operations.expand import EXPAND
 from injector.operations.keep_warm import KEEP_WARM
 from injector.operations.kind import AnyKind
+from injector.operations.provision import PROVISION
 from injector.operations.ramp import RAMP
 from injector.operations.resume import RESUME
 from injector.operations.spread import SPREAD
 from injector.operations.traffic_split import TRAFFIC_SPLIT
 
-_ALL: tuple[AnyKind, ...] = (KEEP_WARM, RAMP, RESUME, SPREAD, TRAFFIC_SPLIT)
+_ALL: tuple[AnyKind, ...] = (EXPAND, KEEP_WARM, PROVISION, RAMP, RESUME, SPREAD, TRAFFIC_SPLIT)
 KINDS: Mapping[str, AnyKind] = {kind.name: kind for kind in _ALL}
 
 

@@ -12,21 +12,34 @@ from injector.cli.operating.view import show_plan
 from injector.cli.options import json_option, service_option
 from injector.operations.kind import AnyKind
 from injector.operations.values import Fields
-from injector.settings import read_settings
+from injector.settings import Settings, read_settings
 
 Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
 
+Fill = Callable[[str, Fields, Settings, str], Fields]
+"""Adds to the fields that were given what is known of the group; the last argument is the URL."""
+
+
+def _as_given(_group: str, fields: Fields, _settings: Settings, _url: str) -> Fields:
+    return fields
+
+
 def operation_command(
-    kind: AnyKind, *, does: str, example: str, options: Sequence[Decorator]
+    kind: AnyKind,
+    *,
+    does: str,
+    example: str,
+    options: Sequence[Decorator],
+    fill: Fill = _as_given,
 ) -> click.Group:
     """Make an operation's command; each option is named as the field of the spec that it sets.
 
     `does` is one sentence; `example` the arguments of an example, after plan or apply.
     """
     command = click.Group(kind.name, help=_help(does, f"{kind.name} plan {example}"))
-    command.add_command(_plan(kind, f"{kind.name} plan {example}", options))
-    command.add_command(apply_command(kind, example, options))
+    command.add_command(_plan(kind, f"{kind.name} plan {example}", options, fill))
+    command.add_command(apply_command(kind, example, options, fill))
     return command
 
 
@@ -34,23 +47,28 @@ def _help(words: str, example: str) -> str:
     return f"{words}\n\nExample: injector group {example}"
 
 
-def _plan(kind: AnyKind, example: str, options: Sequence[Decorator]) -> click.Command:
+def _plan(kind: AnyKind, example: str, options: Sequence[Decorator], fill: Fill) -> click.Command:
     def plan(group: str, url: str, plot: Path | None, *, as_json: bool, **fields: object) -> None:
-        found = plan_here(kind, group, given(fields), read_settings(), url=url)
+        settings = read_settings()
+        filled = fill(group, given(fields), settings, url)
+        found = plan_here(kind, group, filled, settings, url=url)
         show_plan(found, as_json=as_json, plot=plot)
 
     words = "Show what applying it to GROUP would do; nothing is changed."
     return _command("plan", plan, _help(words, example), (*options, plot_option()))
 
 
-def apply_command(kind: AnyKind, example: str, options: Sequence[Decorator]) -> click.Command:
+def apply_command(
+    kind: AnyKind, example: str, options: Sequence[Decorator], fill: Fill = _as_given
+) -> click.Command:
     """Make the command that does it."""
 
     def apply(group: str, url: str, *, here: bool, as_json: bool, **fields: object) -> int:
         settings = read_settings()
+        filled = fill(group, given(fields), settings, url)
         if here or not (url or settings.service_url):
-            return apply_here(kind, group, given(fields), settings, as_json=as_json)
-        return apply_there(kind, group, given(fields), url, as_json=as_json)
+            return apply_here(kind, group, filled, settings, as_json=as_json)
+        return apply_there(kind, group, filled, url, as_json=as_json)
 
     words = (
         "Do it to GROUP: by the service, where there is one, else by this command until it is "

@@ -1,0 +1,185 @@
+"""expand: give a group more queues, led up on the curve, or at once between those there are.
+
+It makes the queues, and says what the configuration is to name then. From there on the
+controller leads the new queues up by itself: see `injector.control.growth`.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from injector.delivery.ports import Queue
+from injector.errors import Misused
+from injector.groups import Retry
+from injector.interleave import bound_problems, interleave, is_even
+from injector.operations.expanding import (
+    SAFE_RATE,
+    ShareStep,
+    following,
+    lines,
+    planned,
+    share_steps,
+)
+from injector.operations.kind import Kind, Ports
+from injector.operations.provision import (
+    ACTS_PER_S,
+    PROVISION_VERBS,
+    Found,
+    check_one_place,
+    check_room,
+    found_in,
+    go_on,
+)
+from injector.operations.reconcile import Wanted, changes, limit_problem
+from injector.operations.spec import read_spec, write_spec
+from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
+from injector.queue_names import compact
+
+NAME = "expand"
+RESERVED = (
+    "a name that a queue had until 3 to 7 days ago cannot be used again yet: creating it fails"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandSpec:
+    """How a group grows: `to` so many queues, or by the names in `add`, or in an `emergency`.
+
+    `creates_per_s` is what the whole group gets, None if unknown; `since_last_s` how long ago
+    queues were last taken in between others, None if never.
+    """
+
+    queues: tuple[str, ...]
+    to: int | None = None
+    add: tuple[str, ...] = ()
+    emergency: bool = False
+    creates_per_s: float | None = None
+    since_last_s: float | None = None
+
+
+def check(fields: Fields) -> Fields:
+    """Name the new queues, and refuse an emergency expansion that breaks its bounds."""
+    spec = read_spec(fields, ExpandSpec, kind=NAME)
+    if sum((spec.to is not None, bool(spec.add), spec.emergency)) != 1:
+        raise Misused(f"{NAME}: give one of to, add and emergency, such as --to 400")
+    rate = spec.creates_per_s
+    if rate is not None and not (math.isfinite(rate) and rate > 0):
+        raise Misused(f"{NAME}: creates_per_s {rate:g} is not a rate; give one above 0")
+    new = new_queues(spec)
+    if again := sorted(set(new) & set(spec.queues)):
+        raise Misused(f"{NAME}: {again[0]} is one of the group's queues already")
+    check_one_place((*spec.queues, *new), NAME)
+    if spec.emergency and (problems := list(_broken(spec, new))):
+        raise Misused(f"{NAME}: {'; '.join(problems)}")
+    return write_spec(spec)
+
+
+def new_queues(spec: ExpandSpec) -> tuple[str, ...]:
+    """Name the new queues."""
+    if spec.emergency:
+        return interleave(spec.queues)
+    return spec.add or following(spec.queues, to=spec.to or 0)
+
+
+def _broken(spec: ExpandSpec, new: Sequence[str]) -> Iterator[str]:
+    return bound_problems(
+        queues=len(spec.queues),
+        new=len(new),
+        creates_per_s=spec.creates_per_s or 0.0,
+        since_last_s=math.inf if spec.since_last_s is None else spec.since_last_s,
+    )
+
+
+def look(operation: Operation, ports: Ports, now: float) -> Found:
+    """List the queues of the location."""
+    del now
+    return found_in(operation.queues, ports)
+
+
+def plan(operation: Operation, seen: Found, now: float) -> Plan:
+    """Show the new queues, how their share climbs, and what to configure."""
+    del now
+    spec = _spec(operation)
+    new = new_queues(spec)
+    rate = spec.creates_per_s or SAFE_RATE
+    steps = _steps(spec, new, rate)
+    missing = [name for name in new if name not in seen.queues]
+    return Plan(
+        figures={
+            "group": f"{operation.group}, {len(spec.queues)} queues",
+            "new queues": f"{len(new)}: {compact(new)}",
+            "to create": f"{len(missing)}, in {math.ceil(len(missing) / ACTS_PER_S)} s",
+            "creates of the group": f"{rate:,.6g}/s",
+            "even share": f"{rate / (len(spec.queues) + len(new)):,.4g}/s for each queue",
+            "then configure": compact((*spec.queues, *new)),
+            "in terraform": _terraform(spec, new),
+        },
+        steps=tuple(planned(steps, creates_per_s=rate)) or _at_once(spec, new),
+        title="creates/s",
+        lines=lines(steps, creates_per_s=rate) if steps else (),
+        warnings=tuple(_warnings(spec, new, missing, seen)),
+        seconds=(steps[-1].at_s if steps else 0.0) + len(missing) / ACTS_PER_S,
+    )
+
+
+def _steps(spec: ExpandSpec, new: Sequence[str], rate: float) -> list[ShareStep]:
+    """Return how the share climbs; nothing where it is even at once."""
+    if is_even(spec.queues, new):
+        return []
+    return share_steps(old=len(spec.queues), new=len(new), creates_per_s=rate, first=SAFE_RATE)
+
+
+def _at_once(spec: ExpandSpec, new: Sequence[str]) -> tuple[PlannedStep, ...]:
+    share = 100 * len(new) / (len(spec.queues) + len(new))
+    return (PlannedStep(0.0, "used at once", {"new %": round(share, 2), "queues": len(new)}),)
+
+
+def _terraform(spec: ExpandSpec, new: Sequence[str]) -> str:
+    if spec.emergency:
+        return (
+            "the module numbers its queues and has no place for these: make them known by "
+            "INJECTOR_GROUPS, and expand on the curve when there is time"
+        )
+    return f"queues = {len(spec.queues) + len(new)}"
+
+
+def _warnings(
+    spec: ExpandSpec, new: Sequence[str], missing: Sequence[str], seen: Found
+) -> Iterator[str]:
+    if problem := limit_problem(len(seen.queues), len(missing), spec.queues[0].split("/")[3]):
+        yield problem
+    if missing:
+        yield RESERVED
+    if spec.creates_per_s is None:
+        yield "what the group creates is not known: say it by --creates, such as --creates 100000"
+    elif not spec.emergency and is_even(spec.queues, new):
+        yield from _broken(spec, new)
+
+
+def advance(operation: Operation, seen: Found, now: float) -> Decided:
+    """Create the next queues, alike to those that are there."""
+    spec = _spec(operation)
+    new = new_queues(spec)
+    wanted = [Wanted(_alike(name, spec, seen)) for name in new]
+    check_room(spec.queues, seen, changes(wanted, seen.queues))
+    name = compact((*spec.queues, *new))
+    done = f"{len(new)} new queues are there; let the configuration name {name}: they are"
+    return go_on(operation, list(changes(wanted, seen.queues)), now, done=done)
+
+
+def _alike(name: str, spec: ExpandSpec, seen: Found) -> Queue:
+    """Make a queue like the first of the group that is there."""
+    model = next((seen.queues[queue] for queue in spec.queues if queue in seen.queues), None)
+    if model is None:
+        raise Misused(
+            f"{NAME}: none of the group's queues is there, such as {spec.queues[0]}; "
+            "create them first: injector group provision"
+        )
+    return Queue(name, "RUNNING", model.rate, model.concurrency, retry=model.retry or Retry())
+
+
+def _spec(operation: Operation) -> ExpandSpec:
+    return read_spec(operation.spec, ExpandSpec, kind=NAME)
+
+
+EXPAND = Kind(NAME, check, look, plan, advance, PROVISION_VERBS)
