@@ -10,7 +10,7 @@ locals {
     ],
     local.on_cloud_run ? ["cloudscheduler.googleapis.com", "run.googleapis.com"] : ["appengine.googleapis.com"],
     length(local.secrets) > 0 ? ["secretmanager.googleapis.com"] : [],
-    length(local.topics) > 0 ? ["pubsub.googleapis.com"] : [],
+    length(local.topics) + length(local.events) > 0 ? ["pubsub.googleapis.com"] : [],
   ))
   on_cloud_run = var.platform == "cloud-run"
 }

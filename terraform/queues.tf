@@ -129,6 +129,16 @@ resource "google_cloud_tasks_queue_iam_member" "fans_out" {
   member   = local.account["service"].member
 }
 
+# Operations on a group (resume, ramp, spread) set its own queues.
+resource "google_cloud_tasks_queue_iam_member" "steers" {
+  for_each = { for name, group in local.target_queues : name => group if group.operated }
+  project  = var.project
+  location = var.region
+  name     = google_cloud_tasks_queue.target[each.key].name
+  role     = "roles/cloudtasks.queueAdmin"
+  member   = local.account["service"].member
+}
+
 check "every_task_can_be_tried_again" {
   assert {
     condition     = alltrue([for group in var.groups : group.retry.max_attempts != 1])

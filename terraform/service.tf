@@ -27,6 +27,7 @@ locals {
       GOOGLE_CLOUD_PROJECT       = var.project
       INJECTOR_SCHEDULER_CALLERS = local.account["scheduler"].email
     } : {},
+    { for kind, topic in google_pubsub_topic.events : "INJECTOR_EVENTS_TOPIC" => topic.id },
   )
   on_private_network = var.ledger.network == null ? {} : { ledger = var.ledger }
 }

@@ -1,6 +1,8 @@
-# The topics of groups, with what else a topic may have: a schema, a subscription, dead letters.
+# The topics of groups, with what else a topic may have: a schema, a subscription, dead letters;
+# and the topic that is told of jobs.
 
 locals {
+  events        = { for kind in ["jobs"] : kind => var.events_topic if var.events_topic != "" }
   topics        = { for name, group in var.groups : name => local.group_ids[name] if group.topic }
   schemas       = { for name, more in var.topics : name => more.schema if more.schema != null }
   subscriptions = { for name, more in var.topics : name => more.subscription if more.subscription != null }
@@ -103,4 +105,21 @@ resource "google_pubsub_subscription_iam_member" "hands_over" {
   subscription = google_pubsub_subscription.this[each.key].name
   role         = "roles/pubsub.subscriber"
   member       = local.pubsub_agent
+}
+
+resource "google_pubsub_topic" "events" {
+  for_each = local.events
+  project  = var.project
+  name     = each.value
+  labels   = var.labels
+
+  depends_on = [google_project_service.this]
+}
+
+resource "google_pubsub_topic_iam_member" "tells" {
+  for_each = google_pubsub_topic.events
+  project  = var.project
+  topic    = each.value.name
+  role     = "roles/pubsub.publisher"
+  member   = local.account["service"].member
 }

@@ -29,12 +29,34 @@ variable "alerts" {
   }
 }
 
+variable "events_topic" {
+  description = <<-EOT
+    The name of a topic that the module makes, and that the service tells of all jobs and groups;
+    empty for none.
+  EOT
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.events_topic == "" || can(regex("^[A-Za-z][A-Za-z0-9_.~+%-]{2,254}$", var.events_topic)) && !startswith(lower(var.events_topic), "goog")
+    error_message = "A topic's name is 3 to 255 letters, digits and -_.~+%, from a letter on and not goog, such as job-events."
+  }
+
+  validation {
+    condition = !contains(flatten([
+      for name, group in var.groups : [for end in ["", "dead"] : join("-", compact([name, group.suffix, end]))] if group.topic
+    ]), var.events_topic)
+    error_message = "A group publishes to this topic; tell another of the jobs, such as job-events."
+  }
+}
+
 variable "groups" {
   description = <<-EOT
     Queue groups by name. Each has injector queues, from which the service fans out, and either
     target queues or a Pub/Sub topic. The rate of the injector queues belongs to the controller,
     which ramps it as `ramp` says; `dispatch` and `retry` are of the target queues. A queue's name
-    cannot be used again for days after its deletion: give the group another `suffix` then.
+    cannot be used again for days after its deletion: give the group another `suffix` then. Of an
+    `operated` group the service may also set, pause and resume the target queues.
   EOT
   type = map(object({
     dispatch = optional(object({
@@ -43,6 +65,7 @@ variable "groups" {
     }), {})
     injector_queues = optional(number, 1)
     log_share       = optional(number, 0)
+    operated        = optional(bool, false)
     queues          = optional(number, 40)
     ramp = optional(object({
       growth       = optional(number, 1.5)

@@ -7,8 +7,10 @@ mock_provider "google" {
 }
 
 variables {
+  events_topic = "jobs"
   groups = {
     events  = { topic = true }
+    steered = { operated = true, queues = 1 }
     welcome = { queues = 2 }
   }
   image                 = "europe-west1-docker.pkg.dev/my-project/injector/injector:1.0.0"
@@ -22,14 +24,21 @@ run "a_deployment_grants_and_asks_no_more_than_it_must" {
 
   assert {
     condition = toset([for grant in google_cloud_tasks_queue_iam_member.ramps : "${grant.name} ${grant.role} ${grant.member}"]) == toset([
-      for name in ["events-injector-0", "welcome-injector-0"] : "${name} roles/cloudtasks.queueAdmin ${google_service_account.this["service"].member}"
+      for name in ["events-injector-0", "steered-injector-0", "welcome-injector-0"] : "${name} roles/cloudtasks.queueAdmin ${google_service_account.this["service"].member}"
     ])
     error_message = "The service is to administer the injector queues, and no others, and to be no more than their administrator."
   }
 
   assert {
+    condition = { for name, grant in google_cloud_tasks_queue_iam_member.steers : name => "${grant.name} ${grant.role} ${grant.member}" } == {
+      steered-0000 = "steered-0000 roles/cloudtasks.queueAdmin ${google_service_account.this["service"].member}"
+    }
+    error_message = "The service is to administer the queues of operated groups, and of no other."
+  }
+
+  assert {
     condition = toset([for grant in google_cloud_tasks_queue_iam_member.fans_out : "${grant.name} ${grant.role}"]) == toset([
-      for pair in setproduct(["welcome-0000", "welcome-0001"], ["enqueuer", "taskDeleter", "viewer"]) : "${pair[0]} roles/cloudtasks.${pair[1]}"
+      for pair in setproduct(["steered-0000", "welcome-0000", "welcome-0001"], ["enqueuer", "taskDeleter", "viewer"]) : "${pair[0]} roles/cloudtasks.${pair[1]}"
     ])
     error_message = "The service is to create, see and take back tasks in the groups' queues, and no more."
   }
@@ -61,6 +70,18 @@ run "a_deployment_grants_and_asks_no_more_than_it_must" {
       events = "events roles/pubsub.publisher ${google_service_account.this["service"].member}"
     }
     error_message = "The service is to publish to its groups' topics, and no more."
+  }
+
+  assert {
+    condition = [for grant in google_pubsub_topic_iam_member.tells : "${grant.topic} ${grant.role} ${grant.member}"] == [
+      "jobs roles/pubsub.publisher ${google_service_account.this["service"].member}"
+    ]
+    error_message = "The service is to tell the topic of jobs, and no other."
+  }
+
+  assert {
+    condition     = output.service_environment["INJECTOR_EVENTS_TOPIC"] == google_pubsub_topic.events["jobs"].id
+    error_message = "The service does not tell the topic of jobs."
   }
 
   assert {

@@ -38,6 +38,27 @@ run "a_group_of_64_characters" {
   expect_failures = [var.groups]
 }
 
+run "events_with_a_full_name" {
+  command = plan
+
+  variables {
+    events_topic = "projects/p/topics/t"
+  }
+
+  expect_failures = [var.events_topic]
+}
+
+run "events_among_a_group_s_messages" {
+  command = plan
+
+  variables {
+    events_topic = "users-b"
+    groups       = { users = { suffix = "b", topic = true } }
+  }
+
+  expect_failures = [var.events_topic]
+}
+
 run "a_suffix_with_a_slash" {
   command = plan
 

@@ -87,6 +87,12 @@ def test_the_command_line_can_run_with_what_it_is_given(deployment, environ):
     assert settings.groups
 
 
+def test_jobs_are_told_to_the_topic_that_was_made_for_it(complete, minimal, environ):
+    environ(complete.outputs["service_environment"])
+    assert read_settings().events_topic == "projects/my-project/topics/job-events"
+    assert "INJECTOR_EVENTS_TOPIC" not in minimal.outputs["service_environment"]
+
+
 def test_a_token_is_asked_for_whom_and_for_what_the_service_lets_in(deployment, service_settings):
     command = deployment.outputs["token_command"]
     assert f"--audiences={service_settings.base_url} " in command

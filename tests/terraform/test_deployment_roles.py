@@ -63,14 +63,31 @@ def test_on_app_engine_nobody_invokes_cloud_run_and_no_account_ticks(app_engine)
     assert app_engine.outputs["accounts"].keys() == {SERVICE, CALLER, OPERATOR}
 
 
-def test_only_injector_queues_are_administered(deployment):
+def administered(deployment):
+    """Return the queues that anyone administers."""
     grants = deployment.all("google_cloud_tasks_queue_iam_member").values()
-    administered = {g["name"] for g in grants if g["role"] == "roles/cloudtasks.queueAdmin"}
-    assert administered == {
+    return {g["name"] for g in grants if g["role"] == "roles/cloudtasks.queueAdmin"}
+
+
+def injector_queues(deployment):
+    return {
         queue["name"]
         for address, queue in deployment.all("google_cloud_tasks_queue").items()
         if address.startswith("google_cloud_tasks_queue.injector")
     }
+
+
+def test_only_injector_queues_are_administered_where_no_group_is_operated(minimal, app_engine):
+    for deployment in (minimal, app_engine):
+        assert administered(deployment) == injector_queues(deployment)
+
+
+def test_an_operated_group_s_own_queues_are_administered_by_the_service_and_no_others(complete):
+    steered = {f"welcome-b-{number:04}" for number in range(8)}
+    assert administered(complete) == injector_queues(complete) | steered
+    grants = complete.all("google_cloud_tasks_queue_iam_member").values()
+    admins = {g["member"] for g in grants if g["role"] == "roles/cloudtasks.queueAdmin"}
+    assert {who(complete, member) for member in admins} == {SERVICE}
 
 
 def test_the_service_may_create_tasks_in_every_queue(deployment):
@@ -132,8 +149,9 @@ def test_roles_on_the_project_hold_for_the_ledger_s_instance_alone_or_only_look(
 def test_a_service_that_publishes_may_do_so_on_its_topics_alone(complete):
     grants = complete.all("google_pubsub_topic_iam_member").values()
     ours = [grant for grant in grants if who(complete, grant["member"]) == SERVICE]
-    assert [(grant["topic"], grant["role"]) for grant in ours] == [
-        ("events", "roles/pubsub.publisher")
+    assert sorted((grant["topic"], grant["role"]) for grant in ours) == [
+        ("events", "roles/pubsub.publisher"),
+        ("job-events", "roles/pubsub.publisher"),
     ]
 
 

@@ -169,6 +169,16 @@ LOOSENED = {
         '"ramps" {\n  for_each = google_cloud_tasks_queue.target\n',
         "and no others",
     ),
+    "an administrator of groups that nobody operates": (
+        " => group if group.operated }",
+        " => group }",
+        "and of no other",
+    ),
+    "a service that tells nobody of jobs": (
+        '"INJECTOR_EVENTS_TOPIC" => topic.id',
+        '"INJECTOR_EVENTS_TOPIC" => ""',
+        "does not tell the topic of jobs",
+    ),
     "a service that cannot take tasks back": (
         '["enqueuer", "taskDeleter", "viewer"]',
         '["enqueuer", "viewer"]',

@@ -1,5 +1,5 @@
-# Everything that can be said: three groups of which one publishes to a topic, tasks that carry
-# an identity, a private database, alerts to a channel, and other limits.
+# Everything that can be said: three groups of which one publishes to a topic and one is operated
+# on by the service, a topic that is told of jobs, tasks that carry an identity, a private database, alerts to a channel, and other limits.
 
 terraform {
   required_version = ">= 1.11"
@@ -50,6 +50,8 @@ module "injector" {
     notification_channels = ["projects/${var.project}/notificationChannels/1234567890"]
   }
 
+  events_topic = "job-events"
+
   groups = {
     bulk = {
       dispatch        = { concurrency = 2000, rate = 400 }
@@ -61,6 +63,7 @@ module "injector" {
     events = { topic = true }
     welcome = {
       dispatch = { concurrency = 100, rate = 62.5 }
+      operated = true
       queues   = 8
       retry    = { max_attempts = 20, max_retry_duration_s = 86400, min_backoff_s = 1 }
       suffix   = "b"
