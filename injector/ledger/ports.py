@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from injector.delivery.ports import Outcome
+from injector.ledger.telling import EventMarks, Notices
 from injector.ledger.values import (
     AuditLine,
     Chunks,
@@ -45,7 +46,6 @@ __all__ = [
     "Minute",
     "NewJob",
     "Notice",
-    "Notices",
     "Operations",
     "Pin",
     "RampDecision",
@@ -227,30 +227,6 @@ class Receipts(Protocol):
         """
 
 
-class EventMarks(Protocol):
-    """How far each topic has been told of what happened.
-
-    What has a number just before it that is missing may yet come, so it is kept back unless it
-    happened before `settled`.
-    """
-
-    def audit_after(
-        self, topic: str, *, settled: float, limit: int
-    ) -> Sequence[tuple[int, AuditLine]]:
-        """Return what changed of jobs since the topic was told last, oldest first."""
-
-    def decisions_after(
-        self, topic: str, *, settled: float, limit: int
-    ) -> Sequence[tuple[int, str, RampDecision]]:
-        """Return the groups' decisions since the topic was told last, oldest first."""
-
-    def started_after(self, topic: str, *, limit: int) -> Sequence[tuple[int, str, str, float]]:
-        """Return number, id, group and time of the jobs that were begun since then."""
-
-    def told(self, topic: str, source: str, number: int) -> None:
-        """Note that the topic was told of that source's events up to this number."""
-
-
 class SignalLog(Protocol):
     """What the fan-outs of a group saw, by minute."""
 
@@ -317,16 +293,6 @@ class TakeBacks(Protocol):
 
     def advance(self, found: TakeBack, *, past: int, deleted: int, gone: int) -> bool:
         """Note that the chunks up to `past` are done; False when someone else was quicker."""
-
-
-class Notices(Protocol):
-    """Jobs whose end is to be told."""
-
-    def due(self, group: str, *, now: float, limit: int = 10) -> Sequence[Notice]:
-        """Return the group's notices to give by now, the oldest first."""
-
-    def put_off(self, notice: Notice, *, until: float | None) -> None:
-        """Note another try, and when the next one is due; None for no more."""
 
 
 class Answers(Protocol):
