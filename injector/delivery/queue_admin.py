@@ -10,9 +10,9 @@ from injector.delivery.cloud_tasks import routing
 from injector.delivery.connection import Connection
 from injector.delivery.deletes import delete_all
 from injector.delivery.line import CallFailed, Line
-from injector.delivery.ports import OWN_CODES, Create, Creator, Deleted, Queue, Result
+from injector.delivery.ports import Create, Creator, Deleted, Queue, Result
 from injector.delivery.queue_form import FIELDS, read_queue, write_queue
-from injector.delivery.verdict import OVERLOAD_FAULTS, remedy
+from injector.delivery.verdict import PASSING_FAULTS, remedy
 from injector.errors import Conflict, InjectorError, Misused, NotFound, Retryable
 
 CALL_TIMEOUT_S = 20.0
@@ -138,7 +138,7 @@ def _verdict(code: str, message: str) -> InjectorError:
         return NotFound(f"{message} ({remedy(code)})")
     if code == "ALREADY_EXISTS":
         return Conflict(message)
-    if code in OVERLOAD_FAULTS | OWN_CODES | {"INTERNAL", "UNKNOWN", "CANCELLED"}:
+    if code in PASSING_FAULTS:
         return Retryable(f"{message} ({code})")
     if code == "FAILED_PRECONDITION" and message.startswith("CreateQueue"):
         return Misused(f"{message} ({RESERVED})")

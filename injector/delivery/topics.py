@@ -5,9 +5,8 @@ from math import inf
 from injector.delivery.cloud_tasks import routing
 from injector.delivery.connection import Connection
 from injector.delivery.line import CallFailed, Line
-from injector.delivery.ports import OWN_CODES
 from injector.delivery.pubsub import REMEDIES
-from injector.delivery.verdict import OVERLOAD_FAULTS
+from injector.delivery.verdict import PASSING_FAULTS
 from injector.errors import InjectorError, Misused, NotFound, Retryable
 from injector.protobuf import text, texts
 
@@ -60,6 +59,6 @@ def _verdict(error: CallFailed, topic: str) -> InjectorError:
     message = f"topic {topic}: {error} ({REMEDIES.get(error.code, error.code)})"
     if error.code == "NOT_FOUND":
         return NotFound(message)
-    if error.code in OVERLOAD_FAULTS | OWN_CODES | {"INTERNAL", "UNKNOWN", "CANCELLED"}:
+    if error.code in PASSING_FAULTS:
         return Retryable(message)
     return Misused(message)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from injector.delivery.ports import OUT_OF_TIME, QUEUE_FAULTS, Outcome, Result
+from injector.delivery.ports import OUT_OF_TIME, OWN_CODES, QUEUE_FAULTS, Outcome, Result
 from injector.pacing.signals import NOT_ACCEPTED
 
 CREATED = Result(Outcome.CREATED)
@@ -12,6 +12,9 @@ LATE = Result(Outcome.NOT_TAKEN, OUT_OF_TIME, "the time for it was over before i
 
 OVERLOAD_FAULTS = frozenset({"DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED", "UNAVAILABLE"})
 """Overload and transport faults (codes 4, 8, 10 and 14): the same call again may succeed."""
+
+PASSING_FAULTS = OVERLOAD_FAULTS | OWN_CODES | {"INTERNAL", "UNKNOWN", "CANCELLED"}
+"""What need not last: the same question later may be answered."""
 
 _REMEDIES = {
     "NOT_FOUND": "create the queue, or correct its name or the task's service account",

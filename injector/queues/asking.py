@@ -9,13 +9,11 @@ from typing import Protocol
 from injector.delivery.cloud_tasks import routing
 from injector.delivery.connection import Connection
 from injector.delivery.line import CallFailed, Line
-from injector.delivery.ports import OWN_CODES
-from injector.delivery.verdict import OVERLOAD_FAULTS
+from injector.delivery.verdict import PASSING_FAULTS
 from injector.errors import Misused, Retryable
 
 CALL_TIMEOUT_S = 10.0
 _NOT_OFFERED = "an emulator answers it with the extra `monitoring` installed"
-_AGAIN = OVERLOAD_FAULTS | OWN_CODES | {"INTERNAL", "UNKNOWN", "CANCELLED"}
 
 
 class Message(Protocol):
@@ -62,7 +60,7 @@ def beginning(names: Collection[str]) -> str:
 
 def _verdict(method: Method, error: CallFailed) -> Misused | Retryable:
     said = f"{method.whom} cannot be asked: {error} ({error.code})"
-    if error.code in _AGAIN:
+    if error.code in PASSING_FAULTS:
         return Retryable(said)
     mend = _NOT_OFFERED if error.code == "UNIMPLEMENTED" else method.mend
     return Misused(f"{said}; {mend}")
