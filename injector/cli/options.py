@@ -11,7 +11,8 @@ import click
 from injector.cli.caller import identity_of
 from injector.cli.client import Service
 from injector.errors import InjectorError
-from injector.settings import base_url_of, read_settings
+from injector.setting_types import base_url_of
+from injector.settings import read_settings
 
 COMPLETED = 200
 
