@@ -12,6 +12,7 @@ from injector.cli.operating.place import queues_of
 from injector.cli.options import json_option, service_option
 from injector.cli.output import console, moment, print_json, print_lines
 from injector.cli.trouble import seconds_of
+from injector.clock import Clock
 from injector.errors import Misused
 from injector.groups import expand
 from injector.queues.diagnosis import diagnose, history
@@ -65,15 +66,19 @@ def command(  # noqa: PLR0913  (each is an option)
     settings = read_settings()
     queues = _queues(settings, group, expression, url)
     with looking(settings, queues, since_s) as look:
-        seen = look()
-        _show(seen, as_json=as_json, watching=watch)
-        while watch:
-            settings.clock.sleep(EACH_S)
-            seen = look()
+        for seen in looks(look, settings.clock, watch=watch):
             _show(seen, as_json=as_json, watching=watch)
-    if plot:
-        write_svg(plot, TITLE, curves_of(seen.evidence))
+            if plot:
+                write_svg(plot, TITLE, curves_of(seen.evidence))
     return 1 if seen.diagnosis.verdicts else 0
+
+
+def looks(look: Callable[[], Seen], clock: Clock, *, watch: bool) -> Iterator[Seen]:
+    """Yield what is seen now, and again each minute while it is watched."""
+    yield look()
+    while watch:
+        clock.sleep(EACH_S)
+        yield look()
 
 
 def _queues(settings: Settings, group: str, expression: str, url: str | None) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """`injector diagnose`, over real gRPC to an emulator whose queue is held back."""
 
 import json
+from itertools import count, islice
 
 import pytest
 import responses
 
+from injector.cli.diagnose import EACH_S, looks
 from injector.cli.main import run
 from injector.emulator.faults.plan import Effect, Fault
 from injector.emulator.rpc import Code
@@ -56,6 +58,15 @@ def paused(world):
     queue.state = QueueState.RUNNING
 
 
+class SleptClock:
+    """A clock that tells how long it was slept by."""
+
+    slept_s = 0
+
+    def sleep(self, seconds):
+        self.slept_s += seconds
+
+
 def denied(method):
     return [Fault("denied", Effect.ERROR, (method,), code=Code.PERMISSION_DENIED)]
 
@@ -92,6 +103,16 @@ def test_chart_shows_rate_and_limit(tmp_path):
     chart = (tmp_path / "slow.svg").read_text()
     assert "dispatches/s" in chart
     assert "max_dispatches_per_second" in chart
+
+
+def test_watching_shows_the_first_look_at_once_and_each_other_a_minute_later():
+    clock = SleptClock()
+    seen = looks(count(1).__next__, clock, watch=True)
+    assert [(look, clock.slept_s) for look in islice(seen, 3)] == [
+        (1, 0),
+        (2, EACH_S),
+        (3, 2 * EACH_S),
+    ]
 
 
 def test_queues_come_from_the_service_where_no_groups_are_configured(capsys, monkeypatch):
