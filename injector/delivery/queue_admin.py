@@ -73,7 +73,9 @@ class CloudTasksAdmin:
         request = types.CreateQueueRequest.pb()(parent=parent)
         write_queue(request.queue, queue, FIELDS if queue.retry else ("rate", "concurrency"))
         try:
-            return self._ask("CreateQueue", request.SerializeToString(), ("parent", parent))
+            return self._ask(
+                "CreateQueue", request.SerializeToString(), ("parent", parent), what=queue.name
+            )
         except Conflict:
             return self.get_queue(queue.name)
 
@@ -114,10 +116,15 @@ class CloudTasksAdmin:
         """Close the connection."""
         self._creator.close()
 
-    def _ask(self, method: str, request: bytes, about: tuple[str, str]) -> Queue:
-        return read_queue(types.Queue.pb().FromString(self._call(method, request, about)))
+    def _ask(self, method: str, request: bytes, about: tuple[str, str], *, what: str = "") -> Queue:
+        answer = self._call(method, request, about, what=what)
+        return read_queue(types.Queue.pb().FromString(answer))
 
-    def _call(self, method: str, request: bytes, about: tuple[str, str]) -> bytes:
+    def _call(
+        self, method: str, request: bytes, about: tuple[str, str], *, what: str = ""
+    ) -> bytes:
+        """Call about a resource; `what` names it where it is not the one of the routing."""
+
         async def work(line: Line) -> bytes:
             try:
                 return await line.call(
@@ -128,7 +135,7 @@ class CloudTasksAdmin:
                     most_s=CALL_TIMEOUT_S,
                 )
             except CallFailed as error:
-                raise _verdict(error.code, f"{method} {about[1]}: {error}") from error
+                raise _verdict(error.code, f"{method} {what or about[1]}: {error}") from error
 
         return self._connection.run(work)
 

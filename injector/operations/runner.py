@@ -155,17 +155,19 @@ def drive(
     """
     clock = runner.clock
     while True:
-        operation = _patiently(runner, operation_id, time_left)
+        operation, was_reached = _patiently(runner, operation_id, time_left)
         show(operation)
-        if not operation.acts_left and operation.state is not State.RUNNING:
+        is_over = was_reached or not operation.acts_left
+        if operation.state is not State.RUNNING and is_over:
             return operation
         wait_s = operation.next_at - clock.now()
         clock.sleep(min(max(wait_s, 1.0), ROUND_S))
 
 
-def _patiently(runner: Runner, operation_id: str, time_left: TimeLeft) -> Operation:
+def _patiently(runner: Runner, operation_id: str, time_left: TimeLeft) -> tuple[Operation, bool]:
+    """Go on; return the operation as it is, and whether all that it needs could be reached."""
     try:
-        return runner.go_on(operation_id, time_left=time_left)
+        return runner.go_on(operation_id, time_left=time_left), True
     except (Retryable, Conflict) as error:
         found = runner.ledger.operations.get(operation_id)
-        return replace(found, reason=str(error), next_at=runner.clock.now() + ROUND_S / 4)
+        return replace(found, reason=str(error), next_at=runner.clock.now() + ROUND_S / 4), False

@@ -111,7 +111,7 @@ def test_operation_without_sight_of_the_target_pauses_unless_it_is_meant_blind(h
     ("path", "asked", "status", "words"),
     [
         ("/groups/nobody/operations", RAMP, 404, "no group 'nobody'"),
-        ("/groups/welcome/operations", {"kind": "rampe"}, 400, "there are keep-warm, ramp"),
+        ("/groups/welcome/operations", {"kind": "rampe"}, 400, "there are expand, keep-warm, "),
         ("/groups/welcome/operations", {"kind": "ramp"}, 400, "missing required field `to`"),
         (
             "/groups/welcome/operations",
