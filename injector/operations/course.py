@@ -20,9 +20,6 @@ from injector.operations.values import Fields
 from injector.pacing.ramp import SAFE_GROWTH, SAFE_INTERVAL_S, Ramp
 from injector.pacing.signals import NOT_ACCEPTED, Signals
 
-SAFE_RATE = 500.0
-"""Where a cold group may begin, in dispatches per second."""
-
 BEHIND_S = 15.0
 """How late attempts leave a queue that cannot keep up."""
 

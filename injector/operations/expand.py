@@ -12,14 +12,7 @@ from injector.delivery.ports import Queue
 from injector.errors import Misused
 from injector.groups import Retry
 from injector.interleave import bound_problems, interleave, is_even
-from injector.operations.expanding import (
-    SAFE_RATE,
-    ShareStep,
-    following,
-    lines,
-    planned,
-    share_steps,
-)
+from injector.operations.expanding import ShareStep, following, lines, planned, share_steps
 from injector.operations.kind import Kind, Ports
 from injector.operations.provision import (
     ACTS_PER_S,
@@ -33,6 +26,7 @@ from injector.operations.provision import (
 from injector.operations.reconcile import Wanted, changes, limit_problem
 from injector.operations.spec import read_spec, write_spec
 from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
+from injector.pacing.ramp import SAFE_RATE
 from injector.queue_names import compact
 
 NAME = "expand"

@@ -8,7 +8,6 @@ from injector.errors import Misused
 from injector.operations.values import Line, PlannedStep
 from injector.pacing.ramp import SAFE_GROWTH, SAFE_INTERVAL_S, Ramp
 
-SAFE_RATE = 500.0
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from injector.errors import Misused
-from injector.operations.course import SAFE_RATE, Conduct, Course, RatesSeen
+from injector.operations.course import Conduct, Course, RatesSeen
 from injector.operations.dealing import in_step
 from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
@@ -14,7 +14,7 @@ from injector.operations.spec import check_rate, read_spec, write_spec
 from injector.operations.values import Decided, Fields, Operation, Plan
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.limiter import concurrency_needed
-from injector.pacing.ramp import QUEUE_MAX_RATE
+from injector.pacing.ramp import QUEUE_MAX_RATE, SAFE_RATE
 
 NAME = "ramp"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from injector.errors import Misused
-from injector.operations.course import SAFE_RATE, Conduct, Course, RatesSeen
+from injector.operations.course import Conduct, Course, RatesSeen
 from injector.operations.dealing import in_step, in_turn
 from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
@@ -14,6 +14,7 @@ from injector.operations.rates import go_on, left_behind
 from injector.operations.spec import check_rate, read_spec, write_spec
 from injector.operations.values import Decided, Fields, Operation, Plan, State
 from injector.operations.verbs import QUEUE_VERBS
+from injector.pacing.ramp import SAFE_RATE
 
 NAME = "resume"
 

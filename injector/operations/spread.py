@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from injector.errors import Misused
 from injector.operations.acts import set_rate
-from injector.operations.course import SAFE_RATE, Conduct, Course, RatesSeen
+from injector.operations.course import Conduct, Course, RatesSeen
 from injector.operations.dealing import in_step
 from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
@@ -13,6 +13,7 @@ from injector.operations.rates import go_on, left_behind
 from injector.operations.spec import check_rate, read_spec, write_spec
 from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
 from injector.operations.verbs import QUEUE_VERBS
+from injector.pacing.ramp import SAFE_RATE
 
 NAME = "spread"
 LEAD_S = 180.0

@@ -10,8 +10,8 @@ from injector.errors import Misused
 from injector.operations.spec import read_spec
 from injector.operations.values import Act, Decided, Fields, Line, Operation, Plan, PlannedStep
 from injector.operations.values import State as Ends
-from injector.pacing.ramp import SAFE_GROWTH, SAFE_INTERVAL_S
-from injector.pacing.traffic import SAFE_RATE, WHOLE, Shift, split, table
+from injector.pacing.ramp import SAFE_GROWTH, SAFE_INTERVAL_S, SAFE_RATE
+from injector.pacing.traffic import WHOLE, Shift, split, table
 
 NAME = "traffic-split"
 SET = "set_traffic"

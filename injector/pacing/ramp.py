@@ -13,6 +13,8 @@ SAFE_GROWTH = 1.5
 SAFE_INTERVAL_S = 300.0
 QUEUE_MAX_RATE = 500.0
 CHUNK = 100
+SAFE_RATE = SAFE_INITIAL_RATE * CHUNK
+"""Where cold queues may begin together, in single creates or dispatches a second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
-from injector.pacing.ramp import SAFE_GROWTH, SAFE_INTERVAL_S
+from injector.pacing.ramp import SAFE_GROWTH, SAFE_INTERVAL_S, SAFE_RATE
 
 WHOLE = Decimal(100)
-SAFE_RATE = 500.0
 SHOWN = Decimal("0.1")
 LONGEST = 10_000
 

@@ -3,13 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from injector.pacing.ramp import SAFE_GROWTH
+from injector.pacing.ramp import SAFE_GROWTH, SAFE_RATE
 from injector.queues.diagnosis.codes import REFUSED_CREATES, in_words
 from injector.queues.diagnosis.evidence import MINUTE_S, Calls
 from injector.queues.diagnosis.figures import Bounds
 from injector.queues.diagnosis.verdict import Cause, Confidence, Finding
-
-SAFE_RATE = 500.0
 
 
 def overload(creates: Sequence[Calls], bounds: Bounds) -> Finding | None:
