@@ -13,7 +13,7 @@ from injector.queues.diagnosis.evidence import MINUTE_S
 from injector.queues.diagnosis.history import HIGH_TPS_GROUP, HIGH_TPS_QUEUE
 
 TITLE = "dispatches/s"
-COLOURS = {"high": "red", "medium": "yellow", "low": "cyan"}
+COLOURS = {"high": "red", "medium": "yellow"}
 SHOWN = 5
 
 

@@ -1,6 +1,5 @@
 """How a total dispatch rate, which climbs on the curve, is dealt out to a group's queues."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 LEAST_RATE = 0.1
@@ -32,8 +31,3 @@ def in_turn(own: Rates, *, total: float, opened: Sequence[str] = ()) -> dict[str
             dealt[queue] = max(min(LEAST_RATE, own[queue]), rate)
             left = max(0.0, left - rate)
     return dealt
-
-
-def tidy(rate: float) -> float:
-    """Round a rate down to the digits that a queue keeps; fractions stay fractions."""
-    return math.floor(rate * 1e6) / 1e6

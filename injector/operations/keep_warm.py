@@ -8,7 +8,7 @@ from injector.delivery.ports import Create, Outcome, Queue
 from injector.errors import Misused, Retryable
 from injector.estimate import USD_PER_MILLION
 from injector.naming import task_id
-from injector.operations.kind import Kind, Ports
+from injector.operations.kind import Kind, Ports, Target
 from injector.operations.spec import read_spec, write_spec
 from injector.operations.values import Act, Decided, Fields, Operation, Plan, State
 
@@ -57,11 +57,7 @@ def check(fields: Fields) -> Fields:
 def look(operation: Operation, ports: Ports, now: float) -> Sequence[Queue]:
     """See which queues run; a paused one would only pile the tasks up."""
     del now
-    if ports.keep_warm is None:
-        raise Misused(
-            "there is no service for the tasks to call; set INJECTOR_SERVICE_URL and "
-            "INJECTOR_QUEUE_CALLERS"
-        )
+    _target(ports)
     return [ports.queues.get_queue(name) for name in operation.queues]
 
 
@@ -101,8 +97,8 @@ def advance(operation: Operation, seen: Sequence[Queue], now: float) -> Decided:
 
 def creates(act: Act, ports: Ports) -> Iterator[Create]:
     """Yield the tasks of an act; done again, they have the same names."""
-    assert ports.keep_warm
-    template = replace(ports.keep_warm.template, headers=((HEADER, act.what),))
+    target = _target(ports)
+    template = replace(target.template, headers=((HEADER, act.what),))
     first, past, every_s, began = (float(str(act.values[name])) for name in _NUMBERS)
     queues = act.values["queues"]
     names = list(map(str, queues)) if isinstance(queues, list | tuple) else []
@@ -111,7 +107,7 @@ def creates(act: Act, ports: Ports) -> Iterator[Create]:
             yield Create(
                 queue,
                 task_id(act.what, f"{queue}/{number}".encode(), NAME),
-                ports.keep_warm.url,
+                target.url,
                 schedule_time=began + (number + place / len(names)) * every_s,
                 template=template,
             )
@@ -133,6 +129,16 @@ def cancel(operation: Operation, now: float) -> Decided:
     """End; what was created for the next minutes still runs, and does nothing."""
     reason = f"cancelled after {_sent(operation)} tasks; the last run within {AHEAD_S:g} s"
     return operation.ending(State.CANCELLED, reason, now=now), ()
+
+
+def _target(ports: Ports) -> Target:
+    """Return where the tasks go; raise Misused where there is no service to call."""
+    if ports.keep_warm is None:
+        raise Misused(
+            "there is no service for the tasks to call; set INJECTOR_SERVICE_URL and "
+            "INJECTOR_QUEUE_CALLERS"
+        )
+    return ports.keep_warm
 
 
 _NUMBERS = ("first", "past", "every_s", "began")

@@ -1,6 +1,8 @@
 """Operations on a group over the emulator: its own counters show that they keep to the curve."""
 
+from dataclasses import replace
 from itertools import count
+from math import inf
 
 import pytest
 
@@ -232,3 +234,15 @@ def test_cancelled_resume_leaves_rates_low_and_says_so():
         assert sum(here.rates()) == pytest.approx(FIRST)
         assert "4 queues keep a lowered rate" in here.get(operation).reason
         assert "20/s together" in here.get(operation).reason
+
+
+def test_warm_stream_pauses_where_whoever_goes_on_knows_no_service_to_call():
+    with operated() as here:
+        operation = here.begin("keep-warm")
+        here.runner.go_on(operation, time_left=lambda: 0.0)
+        ports = replace(here.runner.ports, keep_warm=None)
+
+        found = replace(here.runner, ports=ports).go_on(operation, time_left=lambda: inf)
+
+        assert found.state is State.PAUSED
+        assert "set INJECTOR_SERVICE_URL" in found.reason

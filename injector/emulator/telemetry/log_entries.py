@@ -18,7 +18,6 @@ from injector.emulator.records.operations_log import Entry, OperationsLog
 _LOG = "cloudtasks.googleapis.com%2Ftask_operations_log"
 _LARGEST_PAGE = 1000
 _DEBUG, _ERROR = 100, 500
-_ROOTS = ("logName", "resource", "severity", "timestamp", "jsonPayload", "insertId", "labels")
 _SEVERITIES = {
     "default": 0,
     "debug": 100,

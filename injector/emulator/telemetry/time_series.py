@@ -21,7 +21,6 @@ _PREFIX = "cloudtasks.googleapis.com/"
 _RESOURCE = "cloud_tasks_queue"
 _GAUGE, _DELTA = 1, 2
 _INT64, _DOUBLE, _DISTRIBUTION = 2, 3, 5
-_HEADERS_ONLY = 1
 Labels = Mapping[str, str]
 
 

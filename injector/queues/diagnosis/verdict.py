@@ -19,9 +19,8 @@ class Cause(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How sure a verdict is: whether the numbers show it, fit it, or only leave it over."""
+    """How sure a verdict is: whether the numbers fit it, or show it."""
 
-    LOW = "low"
     MEDIUM = "medium"
     HIGH = "high"
 
