@@ -6,7 +6,8 @@ from random import Random
 
 from injector.emulator.rpc import Code
 from injector.emulator.state.dynamics import OFF, Dynamics
-from tests.pace.staged_cases import (
+from tests.pace.staged_queues import Answer, Come, Do, Set, Staged, burst
+from tests.pace.staged_singles import (
     COLD,
     CONCURRENCY,
     CONGESTION,
@@ -17,7 +18,6 @@ from tests.pace.staged_cases import (
     case,
     refused,
 )
-from tests.pace.staged_queues import Answer, Come, Do, Set, Staged, burst
 
 
 def drawn_cases(number: int, seed: int) -> Iterator[Staged]:
