@@ -3,7 +3,7 @@
 Each transport serves in a process of its own, pinned to one core where the system can do that;
 the load comes from the others. The peer is grpcio's own asyncio server under the same emulator,
 and aiohttp for the dispatch client. CPU is the server process's own, from /proc. A ratio is
-ours to the peer's in this run. Without h2load (Debian: nghttp2-client) its rows are left out.
+ours to the peer's in this run. Without h2load (Debian: nghttp2-client) its rows say so.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from processes import cpu_s, resident_bytes
 from rows import Row, printed
 
 from injector.emulator.options import Options
-from injector.emulator.server import running
+from injector.emulator.server import running, spare_the_collector
 from injector.emulator.state.dynamics import PRESETS
 from injector.emulator.transport import event_loop
 from injector.emulator.transport.attempts import Attempt
@@ -48,6 +48,9 @@ HEADERS = (
     ("x-goog-request-params", f"parent={QUEUES[0].replace('/', '%2F')}"),
 )
 TRANSPORTS = ("asyncio", "grpc.aio")
+H2LOAD_CREATES = {f"create, h2load {c} x {s}": (c, s) for c, s in ((1, 32), (4, 32), (16, 10))}
+H2LOAD_BATCH = "task of a batch of 100, h2load 4 x 8"
+NO_H2LOAD = "needs h2load (Debian: nghttp2-client)"
 OK_STATUS = 200
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
@@ -129,6 +132,8 @@ def compare_transports(scale: float) -> Iterator[Row]:
             yield from two_rows(f"emulator, {name}", "grpc.aio", figure, peer[name])
         else:
             yield Row(f"emulator, {name}", figure.per_s, "/s", better="more")
+    for name in [name for name in (*H2LOAD_CREATES, H2LOAD_BATCH) if name not in ours]:
+        yield Row(f"emulator, {name}", None, "/s", better="more", absent=NO_H2LOAD)
     yield Row("emulator, memory of a waiting task", ours_bytes, "bytes", "grpc.aio", peer_bytes)
 
 
@@ -142,18 +147,23 @@ def measure_transport(transport: str, scale: float) -> tuple[dict[str, Figure], 
             "create, Google's client in 4 threads": create_by_google(port, pid, int(4000 * weight)),
         }
         if shutil.which("h2load"):
-            single, batch = create_request(QUEUES[0]), batch_request(QUEUES[1])
-            for connections, streams in ((1, 32), (4, 32), (16, 10)):
-                figures[f"create, h2load {connections} x {streams}"] = by_h2load(
-                    port, pid, "CreateTask", single, int(100_000 * weight), connections, streams
-                )
-            figures["task of a batch of 100, h2load 4 x 8"] = by_h2load(
-                port, pid, "BatchCreateTasks", batch, int(4000 * weight), 4, 8, each=100
-            )
+            figures |= figures_of_h2load(port, pid, weight)
         size = bytes_per_task(port, pid, int(300_000 * scale))
         if transport == TRANSPORTS[0]:
             figures["tasks dispatched"] = drain(port, pid, max(6000, int(30_000 * scale)))
     return figures, size
+
+
+def figures_of_h2load(port: int, pid: int, weight: float) -> dict[str, Figure]:
+    """Create tasks, one by one and by the hundred, with clients that cost little."""
+    single, count = create_request(QUEUES[0]), int(100_000 * weight)
+    figures = {
+        name: by_h2load(port, pid, "CreateTask", single, count, connections, streams)
+        for name, (connections, streams) in H2LOAD_CREATES.items()
+    }
+    batch, count = batch_request(QUEUES[1]), int(4000 * weight)
+    figures[H2LOAD_BATCH] = by_h2load(port, pid, "BatchCreateTasks", batch, count, 4, 8, each=100)
+    return figures
 
 
 def task() -> tasks_v2.Task:
@@ -324,7 +334,7 @@ async def serve_emulator(transport: str) -> None:
     options = Options(port=0, transport=transport, queues=queues, dynamics=PRESETS["off"])
     async with running(options) as emulator:
         print(emulator.port, flush=True)
-        await asyncio.Event().wait()
+        await spare_the_collector()
 
 
 class Target(asyncio.Protocol):

@@ -127,7 +127,7 @@ async def _run(options: Options) -> None:
         loop.add_signal_handler(number, stopped.set)
     async with running(options) as emulator:
         _log.info("emulator.started port=%s control_port=%s", emulator.port, emulator.control_port)
-        sparing = asyncio.create_task(_spare_the_collector())
+        sparing = asyncio.create_task(spare_the_collector())
         await stopped.wait()
         sparing.cancel()
 
@@ -153,7 +153,7 @@ def _measuring_span_s(speed: float) -> float:
     return min(_HOUSEKEEPING_S, max(_LEAST_HOUSEKEEPING_S, _HALF_A_MINUTE_S / speed))
 
 
-async def _spare_the_collector() -> None:
+async def spare_the_collector() -> None:
     """Keep the collector off waiting tasks: a million of them hold no cycles.
 
     Frozen, they cost a collection nothing; they are freed as before once they are over. New
