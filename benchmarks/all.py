@@ -20,6 +20,7 @@ import diagnosis
 import emulator
 import handler
 import ledger
+import operations
 import outage
 import overload
 import pacing
@@ -43,6 +44,7 @@ BENCHMARKS: Mapping[str, ModuleType] = {
         dashboard,
         control,
         diagnosis,
+        operations,
         demo,
     )
 }

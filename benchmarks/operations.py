@@ -5,8 +5,10 @@ first rate is scaled down, so that it is done in minutes.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+from rows import Row, printed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -41,25 +43,24 @@ def spread(here: Operated) -> str:
     return here.begin("spread", at=at, initial=FIRST)
 
 
-def main() -> None:
-    """Print a line for each."""
-    acts = {
-        "resume in turn": resume("turn"),
-        "resume by rate": resume("rate"),
-        "ramp": ramp,
-        "spread": spread,
-    }
-    for name, act in acts.items():
+ACTS: Mapping[str, Callable[[Operated], str]] = {
+    "resume in turn": resume("turn"),
+    "resume by rate": resume("rate"),
+    "ramp": ramp,
+    "spread": spread,
+}
+
+
+def rows(*, full: bool) -> Iterator[Row]:
+    """Carry each operation out, and see how fast it was at its fastest."""
+    del full
+    for name, act in ACTS.items():
         with operated() as here:
-            found = here.run(act(here))
-            minutes = (found.ended_at or here.now) - found.started_at
-            print(
-                f"{name}: {found.state}, {found.step} steps in {minutes / MINUTE_S:.0f} min, "
-                f"worst 5 minutes x{here.worst_growth(first_rate=FIRST):.3f}, "
-                f"over the curve {here.excess(first_rate=FIRST):g}, "
-                f"fastest queue {here.fastest_queue():.2f}/s of {OWN:g}/s"
-            )
+            here.run(act(here))
+            growth = here.worst_growth(first_rate=FIRST)
+            yield Row(f"{name}, 5 minutes to the best before", growth, "x", aim="<= 1.5x")
+            yield Row(f"{name}, fastest queue", here.fastest_queue(), "/s", aim=f"<= {OWN:g} /s")
 
 
 if __name__ == "__main__":
-    main()
+    printed(rows(full=False))
