@@ -33,7 +33,8 @@ class ThrottleSettings:
     calls that always passes, without which a recovery would never be noticed. With fewer than
     `least` calls in the window there is no verdict (as with Envoy's `rps_threshold`): the formula
     alone rejects half of everything after a new process's first fault, and 19 of 20 for minutes
-    when that was a batch of 100.
+    when that was a batch of 100. Where calls are so few that there never are as many, a tenth of
+    them is enough once they have spoken for rejecting over a whole window.
     """
 
     window_s: float = 120.0
@@ -46,6 +47,11 @@ class ThrottleSettings:
         _check("k", self.k, 1, 100)
         _check("floor", self.floor, 0.001, 1)
         _check("least", self.least, 1, 1_000_000)
+
+    @property
+    def suspected(self) -> float:
+        """How many calls in the window are enough to be suspicious."""
+        return self.least / 10
 
     @property
     def bucket_s(self) -> float:
@@ -70,6 +76,7 @@ class Throttle:
         self._window: deque[_Bucket] = deque([_Bucket(0)])
         self._probe = self._settings.floor
         self._answers = self._unanswered = 0
+        self._calm = 0
         self._elapsed = 0.0
         self._seen: float | None = None
 
@@ -118,13 +125,19 @@ class Throttle:
     def suspicious(self, *, now: float) -> bool:
         """Say whether a tenth of the least calls speaks for rejecting."""
         self._roll(now)
-        return self._formula(self._settings.least / 10) > 0
+        return self._formula(self._settings.suspected) > 0
 
     def _formula(self, least: float | None = None) -> float:
         requests = self._answers + self._unanswered
-        if requests < (self._settings.least if least is None else least):
+        if requests < (self._least if least is None else least):
             return 0.0
         return reject_probability(requests, self._answers, self._settings.k)
+
+    @property
+    def _least(self) -> float:
+        """How many calls a verdict needs: fewer when suspicion has outlasted all in the window."""
+        lasting = self._window[-1].number - self._calm > BUCKETS
+        return self._settings.suspected if lasting else self._settings.least
 
     def _roll(self, now: float) -> None:
         """Open the bucket of this time, judge the one that it closes, drop those too old."""
@@ -141,6 +154,8 @@ class Throttle:
             gone = self._window.popleft()
             self._answers -= gone.answered
             self._unanswered -= gone.faulted + gone.rejected
+        if not self._formula(self._settings.suspected):
+            self._calm = number
 
     def _judge(self, closed: "_Bucket") -> None:
         if not closed.healthy or not self._formula():

@@ -1,3 +1,4 @@
+import itertools
 import math
 import random
 
@@ -197,6 +198,47 @@ def test_queue_has_its_rate_back_within_a_window_though_nine_in_ten_are_sick():
             tell = throttle.answered if queue == "9" else throttle.faulted
             tell(queue, now=i / 1000)
     assert sent > 0.95 * 3000
+
+
+def offer_slowly(rate, *, queues, sick):
+    """Offer `rate` calls/s to each queue, of which some are sick for ten minutes in thirty.
+
+    Return what share is sent to sick queues and to the others, in ten minutes each.
+    """
+    throttle, chance, turns = GroupThrottle(), random.Random(1), range(int(600 * rate * queues))
+    sent = [[0, 0] for _ in range(3)]
+    for part, turn in itertools.product(range(3), turns):
+        now, queue = 600 * part + turn / (rate * queues), turn % queues
+        if throttle.admit(str(queue), now=now, draw=chance.random()):
+            sent[part][queue < sick] += 1
+            tell = throttle.faulted if part == 1 and queue < sick else throttle.answered
+            tell(str(queue), now=now)
+    offered = [600 * rate * (queues - sick), 600 * rate * sick]
+    return [[n / most if most else 1 for n, most in zip(s, offered, strict=True)] for s in sent]
+
+
+@pytest.mark.parametrize(("queues", "sick"), [(1, 1), (2, 2), (10, 1), (10, 5), (10, 9), (40, 40)])
+@pytest.mark.parametrize("rate", [0.5, 1.0, 1.6])
+def test_sick_queue_is_throttled_however_few_calls_it_gets(rate, queues, sick):
+    """Below 1.7 calls a second, a queue never has the least 200 of them in a window of 120 s."""
+    before, during, after = offer_slowly(rate, queues=queues, sick=sick)
+    assert before == pytest.approx([1, 1], abs=0.01)
+    assert during[1] < 0.5
+    assert after[1] > 0.7
+
+
+@pytest.mark.parametrize("rate", [0.5, 1.0, 1.6])
+def test_sick_queues_leave_the_others_their_few_calls(rate):
+    _, during, after = offer_slowly(rate, queues=10, sick=5)
+    assert during[0] > 0.95
+    assert after[0] > 0.99
+
+
+def test_batch_that_failed_on_a_queue_that_is_seldom_used_is_no_verdict():
+    throttle = Throttle()
+    for minute in range(0, 60, 5):
+        throttle.faulted(now=60 * minute, calls=100)
+        assert throttle.open(now=60 * minute + 119)
 
 
 def test_group_is_throttled_as_a_whole_when_new_queues_keep_failing():
