@@ -63,13 +63,16 @@ class Decision:
     healthy: bool
     notices: tuple[str, ...] = ()
 
-    def shares(self, queues: int) -> tuple[float, int]:
+    def shares(self, queues: int) -> list[tuple[float, int]]:
         """Return the rate and the concurrency of each of that many injector queues.
 
-        All of them work from the first step on, so that none is cold when it is needed.
+        All of them work from the first step on, so that none is cold when it is needed. Together
+        they have the group's concurrency, or one each where that is less.
         """
-        concurrency = min(math.ceil(self.concurrency / queues), QUEUE_MAX_CONCURRENCY)
-        return min(self.rate / queues, QUEUE_MAX_RATE), concurrency
+        rate = min(self.rate / queues, QUEUE_MAX_RATE)
+        each, left = divmod(self.concurrency, queues)
+        counts = (each + (place < left) for place in range(queues))
+        return [(rate, min(max(1, count), QUEUE_MAX_CONCURRENCY)) for count in counts]
 
 
 def decide(  # noqa: PLR0913

@@ -247,12 +247,10 @@ class Ticker:
         The calls are spaced, since the service allows few of them. Raises Retryable when there
         is no time for all; the next tick decides again, and goes on with those that are left.
         """
-        rate, concurrency = decision.shares(len(queues))
         pacer = Pacer(UPDATES_PER_S, slack_s=AT_ONCE_S)
-        changed = [
-            queue for queue in queues if (queue.rate, queue.concurrency) != (rate, concurrency)
-        ]
-        for queue in changed:
+        shares = zip(queues, decision.shares(len(queues)), strict=True)
+        changed = [each for each in shares if (each[0].rate, each[0].concurrency) != each[1]]
+        for queue, (rate, concurrency) in changed:
             if wait_s := pacer.reserve(now=self.clock.monotonic()):
                 self.clock.sleep(wait_s)
                 if time_left() <= 0:

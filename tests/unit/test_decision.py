@@ -503,12 +503,20 @@ def test_small_changes_of_the_need_are_not_written():
 )
 def test_rate_is_shared_evenly_by_the_injector_queues(rate, queues, share):
     decision = replace(at_due(due(), seen()), rate=rate)
-    assert decision.shares(queues)[0] == pytest.approx(share)
+    assert [rate for rate, _ in decision.shares(queues)] == pytest.approx([share] * queues)
 
 
 def test_no_queue_gets_more_than_the_service_allows():
     decision = replace(at_due(due(), seen()), rate=4000.0, concurrency=100_000)
-    assert decision.shares(2) == (500, 5000)
+    assert decision.shares(2) == [(500, 5000)] * 2
+
+
+@given(st.integers(0, 5000), st.integers(1, 100))
+def test_queues_have_the_groups_concurrency_together_and_each_at_least_one(concurrency, queues):
+    decision = replace(at_due(due(), seen()), concurrency=concurrency)
+    shares = [share for _, share in decision.shares(queues)]
+    assert sum(shares) == max(concurrency, queues)
+    assert max(shares) - min(shares) <= 1
 
 
 # The feed's curve
