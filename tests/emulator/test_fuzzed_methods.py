@@ -14,8 +14,10 @@ from injector.emulator.assembly import assemble
 from injector.emulator.dispatch.requests import Requests
 from injector.emulator.dispatch.tokens import Issuer
 from injector.emulator.options import Options
+from injector.emulator.pubsub.methods import PUBLISHER, SUBSCRIBER
 from injector.emulator.rpc import Code, RpcError
 from injector.emulator.state.task import Outcome
+from tests.emulator.pubsub import SUBSCRIPTION, TOPIC
 
 LOCATION = "projects/p/locations/us-central1"
 QUEUE = f"{LOCATION}/queues/q"
@@ -26,7 +28,14 @@ GOOD = {
     "url": ["http://127.0.0.1:9/x", "https://h"],
     "relative_uri": ["/x", ""],
     "names": [f"{QUEUE}/tasks/t"],
-    "paths": ["rate_limits", "http_target.uri_override", "retry_config.min_backoff", "*"],
+    "paths": [
+        "rate_limits",
+        "http_target.uri_override",
+        "retry_config.min_backoff",
+        "*",
+        "labels",
+        "ack_deadline_seconds",
+    ],
     "filter": ["state: PAUSED", "rate_limits.max_dispatches_per_second > 1", "NOT (name:q)"],
     "Task.name": [f"{QUEUE}/tasks/new", f"{QUEUE}/tasks/t", ""],
     "Queue.name": [QUEUE, f"{LOCATION}/queues/new"],
@@ -35,10 +44,17 @@ GOOD = {
     "ListLocationsRequest.name": ["projects/p"],
     "GetLocationRequest.name": [LOCATION],
     "ListOperationsRequest.name": [LOCATION],
+    "Topic.name": [TOPIC, "projects/p/topics/new"],
+    "Subscription.name": [SUBSCRIPTION, "projects/p/subscriptions/new"],
+    "topic": [TOPIC],
+    "subscription": [SUBSCRIPTION],
+    "project": ["projects/p"],
+    "ack_ids": ["1", "none"],
     "name": [QUEUE, f"{QUEUE}/tasks/t", f"{LOCATION}/operations/{{operation}}"],
 }
 """Names that mean something, for the fields of these names."""
-NAMING = ("name", "parent", "resource", "queue", "task", "url", "requests", "http_request")
+NAMING = ("name", "parent", "resource", "queue", "task", "url", "requests")
+NAMING += ("topic", "subscription", "project", "messages", "max_messages", "return_immediately")
 ODD = [f"{QUEUE}/tasks/{'x' * 501}", "projects/p", "(" * 60, "a.b.c", "é\0", ""]
 TEXTS = st.text(max_size=20) | st.sampled_from(ODD)
 INTEGERS = st.sampled_from([0, 1, -1, 2, 5, 101, 2**31 - 1, -(2**31)])
@@ -64,20 +80,13 @@ def fields_of(kind, depth: int):
     for field in kind.DESCRIPTOR.fields:
         values = values_of(kind, field, depth)
         if values is not None:
-            always = field.name in (
-                "name",
-                "parent",
-                "resource",
-                "queue",
-                "task",
-                "url",
-                "requests",
-            )
-            (named if always else other)[field.name] = values
+            (named if field.name in NAMING else other)[field.name] = values
     return st.fixed_dictionaries(named, optional=other)
 
 
 def values_of(kind, field, depth: int):
+    if field.name == "return_immediately":
+        return st.just(value=True)  # or a pull waits for 90 s
     if field.message_type is None:
         good = texts_of(kind, field)
         values = SCALARS.get(field.type, INTEGERS) if good is None else good
@@ -107,7 +116,7 @@ def class_of(kind, field):
 
 
 def emulator():
-    """Return an emulator with a queue, a task and an operation."""
+    """Return an emulator with a queue, a task, an operation, and a subscribed topic."""
     parts = assemble(Options(frozen=True, origin=1_800_000_000.0))
     task = {"name": f"{QUEUE}/tasks/t", "http_request": {"url": "http://127.0.0.1:9/"}}
     for method, fields in (
@@ -116,6 +125,13 @@ def emulator():
     ):
         request = METHODS[TASKS + method].request(**fields)
         assert ask(parts, TASKS + method, request.SerializeToString()) is Code.OK
+    for method, fields in (
+        (PUBLISHER + "CreateTopic", {"name": TOPIC}),
+        (SUBSCRIBER + "CreateSubscription", {"name": SUBSCRIPTION, "topic": TOPIC}),
+        (PUBLISHER + "Publish", {"topic": TOPIC, "messages": [{"data": b"x"}]}),
+    ):
+        request = parts.pubsub.methods[method].request(**fields)
+        assert ask(parts, method, request.SerializeToString()) is Code.OK
     return parts
 
 
@@ -134,19 +150,20 @@ async def _wait(answer):
 
 
 OPERATION = emulator().service.operations.names(LOCATION)[0].rpartition("/")[2]
+EVERY = {**METHODS, **emulator().pubsub.methods}
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", sorted(EVERY))
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_no_request_is_answered_internal(method, data):
-    kind = METHODS[method].request
+    kind = EVERY[method].request
     parts = emulator()
     for fields in data.draw(st.lists(fields_of(kind, 4), min_size=1, max_size=3)):
         assert ask(parts, method, kind(**fields).SerializeToString()) is not Code.INTERNAL
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", sorted(EVERY))
 @settings(max_examples=25, deadline=None)
 @given(request=st.binary(max_size=200))
 def test_no_bytes_are_answered_internal(method, request):
