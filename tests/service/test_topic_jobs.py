@@ -4,11 +4,15 @@ import json
 
 import pytest
 
+from handlers.parts import make_parts
+from injector.control.events import Tells
 from injector.delivery.memory_topics import MemoryTopics
 from injector.groups import Group
+from injector.ledger.ports import JobState, NewJob
 from injector.naming import task_id
-from tests.bench import GROUP, MANIFEST
+from tests.bench import GROUP, MANIFEST, Clock
 from tests.house import House, settings_of
+from tests.scripted_topics import Topics, serve
 
 TOPIC, EVENTS = "projects/p/topics/users", "projects/p/topics/jobs"
 USERS = Group("users", GROUP.injector_queues[:1], (), TOPIC)
@@ -156,6 +160,41 @@ def test_topic_is_told_what_happens_to_jobs_in_order(house):
     assert events(house)[0]["data"] == {"job": "users-1", "group": "users"}
     ids = [one.task_id for one in house.topics.topics[EVENTS]]
     assert len(set(ids)) == 3
+
+
+@pytest.mark.parametrize("state", [JobState.CANCELLED, JobState.FAILED])
+def test_topic_is_told_that_a_job_was_ended_early_and_why(house, state):
+    house.tick()
+    house.submit(house.stage(10, manifest=MESSAGES))
+    house.ledger.jobs.set_state("users-1", state, "out of luck", now=house.clock.now())
+    house.tick()
+    (ended,) = [each for each in events(house) if each["type"] == f"job.{state.value}"]
+    assert ended["data"] == {
+        "job": "users-1",
+        "old": "running",
+        "new": state.value,
+        "reason": "out of luck",
+    }
+
+
+def test_slow_event_is_told_by_its_hedge():
+    """Five calls make the token that a hedge costs; the sixth is never answered."""
+    with serve(Topics({EVENTS: []}, plan=lambda _, number: "never" if number == 6 else "OK")) as at:
+        wanted = {"emulator_host": at.address, "ledger_url": "sqlite://"}
+        wanted |= {"hedge_delay_s": 0.1, "hedge_refill_ratio": 0.2}
+        parts = make_parts(settings_of().model_copy(update=wanted))
+        tells = Tells(parts.ledger, parts.publisher, Clock(), EVENTS)
+        job = NewJob("users-1", "users", "{}", "file:///c", 1, 1, "sha256:1")
+        parts.ledger.jobs.register(job, now=1.0)
+        list(tells.run(USERS, rate=5.0, time_left=lambda: 45.0))
+        for state in (JobState.PAUSED, JobState.RUNNING) * 3:
+            parts.ledger.jobs.set_state("users-1", state, "", now=2.0)
+            assert list(tells.run(USERS, rate=5.0, time_left=lambda: 45.0)) == []
+        parts.close()
+        parts.ledger.close()
+    assert len(at.topics[EVENTS]) == 6
+    slow, hedge = at.requests[5:]
+    assert (slow, at.cancelled) == (hedge, 1)
 
 
 def test_events_that_could_not_be_told_are_told_later_and_stop_no_job(house):
