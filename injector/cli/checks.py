@@ -30,6 +30,7 @@ ROLES = (
     "roles/cloudtasks.enqueuer, roles/cloudtasks.taskDeleter and roles/cloudtasks.viewer on the "
     "group's, or roles/pubsub.publisher on the group's topic"
 )
+PUBLISHER = "roles/pubsub.publisher on the topic that INJECTOR_EVENTS_TOPIC names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Checks:
             self._ledger,
             self._store,
             self._queues,
+            self._events,
         )
         for step in steps:
             yield from step()
@@ -229,6 +231,19 @@ class Checks:
             yield Finding(place, "fault", said, mend)
         if not wrong:
             yield ok(place, _limits(queues))
+
+    def _events(self) -> Iterator[Finding]:
+        """Look at the topic of events, with the credentials of this machine."""
+        if not (topic := self.settings.events_topic):
+            return
+        try:
+            with topics_at(self.settings.pubsub_host) as topics:
+                topics.look(topic)
+        except InjectorError as error:
+            mend = f"see the message; the service's account needs {PUBLISHER}"
+            yield Finding("events", "fault", str(error), mend)
+        else:
+            yield ok("events", f"topic {topic} can be published to")
 
 
 def seen_by(admin: QueueAdmin, group: Group, topics: Topics) -> list[Json]:

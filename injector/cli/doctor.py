@@ -22,8 +22,8 @@ def command(url: str | None, *, as_json: bool) -> int:
     """Check what the injector needs, and say how to mend what is wrong.
 
     Looks at credentials, the service and whether it lets you in, clocks, the ledger, the chunk
-    store, and each queue of each group. Writes a probe to the store and removes it. Exits with 1
-    when something is at fault.
+    store, each queue of each group, and the topic of INJECTOR_EVENTS_TOPIC. Writes a probe to the
+    store and removes it. Exits with 1 when something is at fault.
 
     Example: injector doctor
     """

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from injector.cli.main import COMMANDS, cli, run
 from injector.ledger.tables import REVISION
 from injector.manifest import load_manifest
+from tests.scripted_topics import Topics, serve
 
 URL = "http://127.0.0.1:8080"
 JOB = {
@@ -336,6 +337,28 @@ def test_doctor_says_what_is_wrong_and_how_to_mend_it(well, capsys, path, answer
     assert said in found["said"]
     assert mend in found["mend"]
     assert run(["doctor"]) == 1
+
+
+EVENTS = "projects/p/topics/jobs"
+
+
+@pytest.mark.parametrize(
+    ("topics", "ending"),
+    [
+        (Topics({EVENTS: []}), ("ok", "can be published to")),
+        (Topics({EVENTS: []}, granted=()), ("fault", "may not be published to")),
+        (Topics({}), ("fault", "create the topic")),
+    ],
+)
+def test_doctor_looks_at_the_topic_of_events(well, monkeypatch, capsys, topics, ending):
+    verdict, said = ending
+    with serve(topics) as served:
+        monkeypatch.setenv("PUBSUB_EMULATOR_HOST", served.address)
+        monkeypatch.setenv("INJECTOR_EVENTS_TOPIC", EVENTS)
+        found = findings(capsys)["events"]
+    assert (found["verdict"], EVENTS in found["said"]) == (verdict, True)
+    assert said in found["said"]
+    assert ("roles/pubsub.publisher" in found["mend"]) == (verdict == "fault")
 
 
 def test_doctor_without_a_token_for_a_service_elsewhere_says_how_to_get_one(
