@@ -8,9 +8,7 @@ from handlers.access import caller
 from handlers.asking import body, query
 from handlers.context import parts
 from handlers.logs import event
-from handlers.models import (
-    Nothing,
-)
+from handlers.models import Nothing
 from handlers.once import once
 from handlers.operation_models import (
     NewOperation,
@@ -21,10 +19,11 @@ from handlers.operation_models import (
 )
 from handlers.views import answer
 from injector.errors import Misused, NotFound
+from injector.groups import Group
 from injector.operations.kinds import kind_of
 from injector.operations.shown import shown
 from injector.operations.steering import begin, cancel, new_operation, pause, resume
-from injector.operations.values import Operation
+from injector.operations.values import Fields, Operation
 
 MAX_BODY = 512 * 1024
 
@@ -94,12 +93,13 @@ def cancelled(operation_id: str) -> Response:
 
 
 def _asked(name: str) -> Operation:
-    """Make the operation that the body asks for, on the group's own queues unless it names some."""
+    """Make the operation that the body asks for, on the group's queues or some of them."""
     group = parts().settings.groups.get(name)
     if group is None:
         raise NotFound(f"there is no group {name!r}; GET /groups lists those there are")
     asked = body(NewOperation, limit=MAX_BODY, name="an operation")
     spec = {"queues": list(group.queues)} | asked.spec
+    _check_own(group, spec)
     if not group.queues:
         raise Misused(f"group {name} is a topic; it has no queues to operate")
     try:
@@ -109,6 +109,18 @@ def _asked(name: str) -> Operation:
     draw = secrets.randbelow(1 << 16)
     now = parts().clock.now()
     return new_operation(kind, name, spec, now=now, who=caller().name, draw=draw)
+
+
+def _check_own(group: Group, spec: Fields) -> None:
+    """Refuse queues of others: who may operate one group may not reach the rest by its name."""
+    for field, own in (("queues", group.queues), ("injector_queues", group.injector_queues)):
+        named = spec.get(field, ())
+        others = set(map(str, named)) - set(own) if isinstance(named, list) else set()
+        if others:
+            raise Misused(
+                f"{field}: {min(others)[:200]} is not one of group {group.name}'s; leave "
+                f"{field} out, or configure the group with it first"
+            )
 
 
 def _read_nothing() -> None:

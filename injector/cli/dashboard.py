@@ -14,7 +14,7 @@ LOOPBACK = "127.0.0.1"
 
 @click.command()
 @service_option()
-@click.option("--port", type=click.IntRange(1, 65_535), default=8090, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65_535), default=8081, show_default=True)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def command(url: str | None, *, port: int, no_browser: bool) -> None:
     """Open the service's dashboard in a browser, as you, until Ctrl-C.

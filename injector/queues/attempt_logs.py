@@ -3,6 +3,7 @@
 Needs the extra `monitoring`.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -23,6 +24,7 @@ _LIST = Method(
     "Cloud Logging",
     "grant roles/logging.viewer",
 )
+_SECONDS = re.compile(r"([0-9]+(?:\.[0-9]+)?)s?")
 _READ, _READ_EACH = 1000, 200
 _ENOUGH = 5
 _Request = types.ListLogEntriesRequest.pb()
@@ -85,8 +87,8 @@ def _pages(
         answer = _Response.FromString(said)
         for entry in answer.entries:
             log = entry.json_payload.fields["attemptResponseLog"].struct_value
-            written = log.fields["attemptDuration"].string_value
-            yield entry.resource.labels["queue_id"], float(written.removesuffix("s"))
+            if took_s := _SECONDS.fullmatch(log.fields["attemptDuration"].string_value):
+                yield entry.resource.labels["queue_id"], float(took_s[1])
         if not answer.next_page_token:
             return
         request.page_token = answer.next_page_token

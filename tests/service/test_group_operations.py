@@ -112,6 +112,12 @@ def test_operation_without_sight_of_the_target_pauses_unless_it_is_meant_blind(h
     [
         ("/groups/nobody/operations", RAMP, 404, "no group 'nobody'"),
         ("/groups/welcome/operations", {"kind": "rampe"}, 400, "there are expand, keep-warm, "),
+        (
+            "/groups/welcome/operations",
+            RAMP | {"spec": RAMP["spec"] | {"queues": ["projects/p/locations/l/queues/other"]}},
+            400,
+            "queues: projects/p/locations/l/queues/other is not one of group welcome's",
+        ),
         ("/groups/welcome/operations", {"kind": "ramp"}, 400, "missing required field `to`"),
         (
             "/groups/welcome/operations",
