@@ -3,6 +3,8 @@ import json
 import pytest
 import responses
 
+from injector.cli.dashboard import command as dashboard
+from injector.cli.up import command as up
 from injector.cli.way_in import way_in
 from injector.errors import Misused
 
@@ -87,3 +89,11 @@ def test_a_token_that_cannot_be_had_is_told(service):
 
     assert (answer.status_code, service.calls.__len__()) == (502, 0)
     assert "log in first" in answer.text
+
+
+def test_it_can_be_opened_beside_what_runs_on_this_machine():
+    taken = {one.default for one in up.params if one.name.endswith("port")}
+    (port,) = (one.default for one in dashboard.params if one.name == "port")
+
+    assert len(taken) == 4
+    assert port not in taken
