@@ -110,7 +110,9 @@ def _halted(case: Case) -> Verdict | None:
 def _idle(case: Case) -> Verdict | None:
     if case.seen.work:
         return None
-    return Verdict(Kind.FINISH, "nothing is left to feed or to settle", healthy=True)
+    return Verdict(
+        Kind.FINISH, "no running job has anything left to feed or to settle", healthy=True
+    )
 
 
 def _cold(case: Case) -> Verdict | None:

@@ -372,6 +372,7 @@ def test_warm_group_begins_at_its_warm_rate():
 def test_finished_group_rests_and_writes_nothing():
     decision = at_due(due(50.0), replace(seen(50.0), work=False))
     assert (decision.kind, decision.rate, decision.apply) == (Kind.FINISH, 50, False)
+    assert decision.reason.startswith("no running job")
 
 
 def test_next_job_begins_where_idleness_has_left_the_group():
