@@ -111,7 +111,7 @@ def _show(service: Service, summary: Json, told: Json) -> None:
 def _figures(summary: Mapping[str, object], job: Mapping[str, object]) -> dict[str, str]:
     seconds, cost = summary["took_s"], summary["cost_usd"]
     figures = {
-        "operations": f"{count(summary['operations'])}, about USD {cost}",
+        "operations": f"{count(summary['operations'])}, about USD {cost:,.2f}",
         "source": f"SHA-256 {job['digest']}",
     }
     if isinstance(seconds, int | float):

@@ -432,7 +432,7 @@ def test_report_adds_up_and_lists_rejects_as_they_are(web, capsys):
     assert "985 + 10 + 5 + 0 open = 1,000: adds up" in shown
     assert "needs a value in '[id]'" in shown
     assert re.search(r"took +1 min 0 s", shown)
-    assert "2,000, about USD 0.0" in shown
+    assert "2,000, about USD 0.00" in shown
     assert re.search(r"raise +7.5 +all is well", shown)
 
 
