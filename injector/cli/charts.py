@@ -67,11 +67,12 @@ def in_text(title: str, curves: Sequence[Curve], *, coloured: bool) -> str:
 
 
 def write_svg(path: Path, title: str, curves: Sequence[Curve]) -> None:
-    """Write the curves as an SVG file; raise Misused where it cannot be written."""
+    """Write the curves as an SVG file and say so; raise Misused where it cannot be written."""
     try:
         path.write_text(in_svg(title, curves), encoding="utf-8")
     except OSError as error:
         raise Misused(f"{path}: {error.strerror}; name a file that can be written") from error
+    click.echo(f"chart written to {path}", err=True)
 
 
 def in_svg(title: str, curves: Sequence[Curve]) -> str:

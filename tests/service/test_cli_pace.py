@@ -114,8 +114,9 @@ def test_wrong_use_is_told_what_would_do(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_chart_is_written_to_the_file(folder, capsys):
+def test_chart_is_written_to_the_file_and_its_name_told_beside_the_output(folder, capsys):
     assert run(["simulate", "1M", "--plot", "chart.svg"]) == 0
+    assert capsys.readouterr().err == "chart written to chart.svg\n"
     assert ET.parse(folder / "chart.svg").getroot().tag.endswith("svg")
 
 
