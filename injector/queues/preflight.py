@@ -9,6 +9,7 @@ from injector.errors import Misused
 from injector.groups import Group
 
 AT_ONCE = 8
+_RESUMED = "resume it by `injector group resume`, or by gcloud tasks queues resume"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +79,5 @@ def checked(group: Group, queues: QueueAdmin) -> Sequence[Seen]:
 def _problem(queue: Queue) -> str:
     if queue.state == "RUNNING":
         return ""
-    remedy = "gcloud tasks queues resume" if queue.state == "PAUSED" else "enable it in queue.yaml"
+    remedy = _RESUMED if queue.state == "PAUSED" else "enable it in queue.yaml"
     return f"queue {queue.name} is {queue.state.lower()}; {remedy}"

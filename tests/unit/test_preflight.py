@@ -33,7 +33,11 @@ def test_each_queue_that_is_missing_or_stands_still_is_named_with_a_remedy():
         checked(GROUP, admin)
     said = str(failure.value)
     assert said.count("\n") == 3
-    for queue, remedy in (("q-3", "resume"), ("q-4", "queue.yaml"), ("q-7", "does not exist")):
+    for queue, remedy in (
+        ("q-3", "group resume"),
+        ("q-4", "queue.yaml"),
+        ("q-7", "does not exist"),
+    ):
         (line,) = [line for line in said.splitlines() if f"/{queue}" in line]
         assert remedy in line
 

@@ -67,7 +67,8 @@ def _by_configuration(group: Group, found: Found) -> Iterator[str]:
     for wanted in wanted_of(shape):
         there = found.queues.get(wanted.queue.name)
         if there and (names := differences(wanted, there)):
-            yield f"{there.name} differs in {', '.join(names)}; injector group provision sets it"
+            remedy = f"injector group provision apply {group.name} sets it"
+            yield f"{there.name} differs in {', '.join(names)}; {remedy}"
     there_all = [found.queues[name] for name in group.queues if name in found.queues]
     dispatched = sum(queue.rate for queue in there_all)
     if there_all and dispatched < group.ramp.max_rate * CHUNK:
