@@ -22,7 +22,7 @@ def go_on(
     moved = move(course, seen, now, conduct)
     acts = acts_of(moved, course, seen.queues)
     operation = replace(operation, memory=moved.course.to_fields())
-    return _counted(_gone_on(operation, moved, now), moved), acts
+    return _queues_in_words(_gone_on(operation, moved, now), moved), acts
 
 
 def _gone_on(operation: Operation, moved: Moved, now: float) -> Operation:
@@ -37,7 +37,7 @@ def _gone_on(operation: Operation, moved: Moved, now: float) -> Operation:
     return operation.going_on(_words(moved), next_at=next_at, ends_at=ends_at)
 
 
-def _counted(operation: Operation, moved: Moved) -> Operation:
+def _queues_in_words(operation: Operation, moved: Moved) -> Operation:
     left = 0 if moved.done else steps_left(moved.course)
     return replace(operation, steps=operation.step + left)
 
@@ -76,9 +76,15 @@ def left_s(course: Course) -> float:
     return max(0.0, steps * SAFE_INTERVAL_S - course.ramp.elapsed_s)
 
 
+def queues_in_words(number: int) -> str:
+    """Say how many queues."""
+    return f"{number} queue{'' if number == 1 else 's'}"
+
+
 def _words(moved: Moved) -> str:
     whole = sum(moved.course.own.values())
-    place = f"{moved.decision.rate:.6g}/s of {whole:.6g}/s, {len(moved.wanted)} queues open"
+    opened = queues_in_words(len(moved.wanted))
+    place = f"{moved.decision.rate:.6g}/s of {whole:.6g}/s, {opened} open"
     if moved.done:
         return f"each of {len(moved.course.own)} queues has its rate, {whole:.6g}/s together"
     notices = "".join(f"; {notice}" for notice in moved.decision.notices)
