@@ -10,6 +10,7 @@ from threading import Event
 import pytest
 import requests
 
+from injector.pacing.limiter import pool_threads
 from tests.scripted_service import Answer, Service, serve
 from tests.served import GROUPS, Served, await_ready, free_port, spawn, stop, until
 
@@ -139,8 +140,8 @@ def test_descriptors_and_threads_do_not_grow_with_requests(served):
     ask(20)
     before = held("fd"), held("task")
     ask(400)
-    until(lambda: held("fd") <= before[0] + 2 * THREADS)
-    until(lambda: held("task") <= before[1] + THREADS)
+    until(lambda: held("fd") <= before[0] + 2 * pool_threads(THREADS))
+    until(lambda: held("task") <= before[1] + pool_threads(THREADS))
 
 
 def test_a_body_sent_in_pieces_is_read(served):
