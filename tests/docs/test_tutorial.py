@@ -10,6 +10,7 @@ from tests.docs.reading import examples
 from tests.served import free_port
 
 BEGUN = "mkdir -p first && cd first\n"
+AT_LAST = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n"
 
 
 def script() -> str:
@@ -27,7 +28,7 @@ def script() -> str:
 def test_the_tutorial_does_what_it_says(tmp_path):
     environ = {key: value for key, value in os.environ.items() if "INJECTOR" not in key}
     environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
-    run = ["bash", "-e", "-c", script()]
+    run = ["bash", "-e", "-c", AT_LAST + script()]
     ended = subprocess.run(
         run, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
     )
