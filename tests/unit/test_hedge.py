@@ -1,9 +1,10 @@
 import heapq
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from injector.errors import Misused
@@ -100,6 +101,8 @@ def _end(script: list[Answer], sends: list[float], total: float) -> tuple[float,
 def test_rule_does_what_a_plain_restatement_does(script, tokens, delay):
     done = run(hedging(tokens=tokens, delay=delay), script)
     expected = restated(script, delay=delay, tokens=tokens)
+    ends = sorted(_ends(script, i, sent, 10.0)[0] for i, sent in enumerate(expected.sends))
+    assume(all(b - a > 1e-6 for a, b in pairwise(ends) if b < 9.999))  # which is first is chance
     assert done.winner == expected.winner
     assert done.ended_at == pytest.approx(expected.ended_at)
     assert done.sends == pytest.approx(expected.sends)
