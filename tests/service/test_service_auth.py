@@ -12,6 +12,7 @@ from tests.tokens import SERVICE, Signer, segment
 
 ROUTES = [
     ("POST", "/inject", QUEUE),
+    ("POST", "/keep-warm", QUEUE),
     ("POST", "/control/tick", SCHEDULER),
     ("POST", "/jobs", PERSON),
     ("GET", "/jobs", PERSON),
@@ -31,6 +32,13 @@ ROUTES = [
     ("GET", "/groups", PERSON),
     ("GET", "/groups/welcome", PERSON),
     ("GET", "/groups/welcome/queues", PERSON),
+    ("POST", "/groups/welcome/operations", PERSON),
+    ("POST", "/groups/welcome/plans", PERSON),
+    ("GET", "/operations", PERSON),
+    ("GET", "/operations/x", PERSON),
+    ("POST", "/operations/x/pause", PERSON),
+    ("POST", "/operations/x/resume", PERSON),
+    ("POST", "/operations/x/cancel", PERSON),
     ("GET", "/metrics", PERSON),
     ("GET", "/openapi.json", PERSON),
     ("GET", "/docs", PERSON),
