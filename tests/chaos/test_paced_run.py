@@ -27,8 +27,8 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @contextmanager
-def paced(folder, **options: object):
-    with local_world(folder, rate=RATE, speed=60.0, **options) as world:
+def paced(folder, *, speed=60.0, **options: object):
+    with local_world(folder, rate=RATE, speed=speed, **options) as world:
         world.submit().check_returncode()
         yield world
 
@@ -91,7 +91,7 @@ def keeps_the_law(world):
 
 
 def test_two_services_ticked_all_the_time_climb_as_one(tmp_path):
-    with paced(tmp_path, records=30_000) as world, world.another_service() as url:
+    with paced(tmp_path, speed=30.0, records=30_000) as world, world.another_service() as url:
         stop = threading.Event()
 
         def tick(service):
