@@ -71,6 +71,8 @@ def _needs(model: type[BaseModel], name: str) -> str:
     schema = model.model_json_schema()["properties"][name]
     if "enum" in schema:
         return f"one of {', '.join(filter(None, schema['enum']))}"
+    if "pattern" in schema:
+        return f"text such as {schema['examples'][0]}"
     return f"a number from {schema['minimum']} to {schema['maximum']}"
 
 

@@ -63,6 +63,7 @@ def listed() -> Response:
         after=asked.after,
         limit=asked.limit,
         state=JobState(asked.state) if asked.state else None,
+        staging=asked.staging,
     )
     view = viewer(parts())
     following = found[-1].id if len(found) == asked.limit else None

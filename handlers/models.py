@@ -302,6 +302,10 @@ class JobsQuery(Asked):
     """Which jobs."""
 
     state: Literal["", "running", "paused", "cancelled", "finished", "failed"] = ""
+    staging: Annotated[
+        str, Field(pattern="^([0-9]{12}-[0-9a-f]{8})?$", examples=["001764547200-1a2b3c4d"])
+    ] = ""
+    """The name of the folder with its chunks, the last part of `store`."""
     after: str = ""
     """The `next` of the page before."""
     limit: Annotated[int, Field(ge=1, le=1000)] = 100

@@ -88,9 +88,10 @@ class Service:
         """Return the job; raises NotFound."""
         return _object(self._ask("GET", f"/jobs/{job}"))
 
-    def jobs(self, state: str = "") -> Iterator[Json]:
-        """Yield the jobs, page by page."""
-        return self._pages("/jobs", "jobs", {"state": state} if state else {})
+    def jobs(self, state: str = "", staging: str = "") -> Iterator[Json]:
+        """Yield the jobs, page by page; of one state, or with their chunks in that folder."""
+        query = {"state": state, "staging": staging}
+        return self._pages("/jobs", "jobs", {name: text for name, text in query.items() if text})
 
     def rejects(self, job: str) -> Iterator[Json]:
         """Yield the records of a job that were refused for good, page by page."""

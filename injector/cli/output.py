@@ -78,6 +78,17 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_BLOCKS[round(value / most * (len(_BLOCKS) - 1))] for value in values)
 
 
+def size(number: object) -> str:
+    """Write a number of bytes, to three digits."""
+    if not isinstance(number, int):
+        return "-"
+    value, units = float(number), iter(("B", "kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while value >= 999.5 and unit != "TB":
+        value, unit = value / 1000, next(units)
+    return f"{value:,.3g} {unit}"
+
+
 def span(seconds: object) -> str:
     """Write a length of time, to two units."""
     if not isinstance(seconds, int | float):

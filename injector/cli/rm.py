@@ -1,5 +1,7 @@
 """`injector rm`."""
 
+from collections.abc import Iterator
+
 import click
 
 from injector.cli.acting import act_on
@@ -12,30 +14,109 @@ from injector.cli.options import (
     service_option,
     sure_option,
 )
+from injector.cli.output import size
+from injector.errors import Conflict, InjectorError, Misused
+from injector.staging import Held, look_at, unstage
 
 
 @click.command()
 @jobs_argument()
 @service_option()
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @sure_option()
 @json_option()
-def command(jobs: tuple[str, ...], url: str | None, *, is_sure: bool, as_json: bool) -> None:
-    """Remove JOBS that have ended, with their receipts and rejects; the audit stays.
+def command(
+    jobs: tuple[str, ...], url: str | None, *, dry_run: bool, is_sure: bool, as_json: bool
+) -> None:
+    """Remove JOBS that have ended, with their receipts, rejects and chunks; the audit stays.
 
-    Their ids are free again, and their chunks stay in the store.
+    Their ids are free again. Chunks that another job names stay, and so do the files that the
+    records came from.
 
     Example: injector rm welcome-2026-11
     """
     service = service_at(url)
-    confirm(f"Remove {', '.join(jobs)} with their receipts?", is_sure=is_sure)
-    act_on(
-        jobs,
-        lambda job: _remove(service, job),
-        lambda job: f"{job['id']} is removed",
-        as_json=as_json,
-    )
+    if dry_run:
+        act_on(jobs, lambda job: _look(service, job), _say, as_json=as_json)
+        return
+    confirm(f"Remove {', '.join(jobs)} with their receipts and chunks?", is_sure=is_sure)
+    act_on(jobs, lambda job: _remove(service, job), _say, as_json=as_json)
+
+
+def _look(service: Service, job: str) -> Json:
+    """Say what removing the job would free, and who keeps the rest."""
+    found = service.job(job)
+    if found["state"] in {"running", "paused"}:
+        raise Conflict(f"job {job!r} is {found['state']}; cancel it first: injector cancel {job}")
+    held = _held(str(found["store"]))
+    others = [name for name in _named_by(service, held) if name != job]
+    return _shown(found, held, others, removed=False)
 
 
 def _remove(service: Service, job: str) -> Json:
+    """Remove the job, then its chunks unless another job names them by then."""
+    found = service.job(job)
+    held = _held(str(found["store"]))
     service.remove(job)
-    return {"id": job, "removed": True}
+    others: list[str] = []
+    if held:
+        _unstage(service, job, held, others)
+    return _shown(found, held, others, removed=True)
+
+
+def _unstage(service: Service, job: str, held: Held, others: list[str]) -> None:
+    def is_named() -> bool:
+        others.extend(_named_by(service, held))
+        return bool(others)
+
+    try:
+        unstage(held.url, is_named=is_named)
+    except InjectorError as error:
+        raise Misused(
+            f"job {job!r} is removed, but its chunks are not: {error}; remove {held.url} yourself"
+        ) from error
+
+
+def _held(store: str) -> Held | None:
+    """Return what the chunks take; None where no staging is, as on another machine's disk."""
+    try:
+        return look_at(store)
+    except Misused:
+        return None
+
+
+def _named_by(service: Service, held: Held | None) -> Iterator[str]:
+    """Yield the jobs whose chunks are in that folder."""
+    return (str(job["id"]) for job in (service.jobs(staging=held.name) if held else ()))
+
+
+def _shown(job: Json, held: Held | None, others: list[str], *, removed: bool) -> Json:
+    frees = held.size if held and not others else 0
+    return {
+        "id": job["id"],
+        "removed": removed,
+        "store": job["store"],
+        "bytes_freed": frees,
+        "chunks_named_by": others,
+        "chunks_found": bool(held),
+        "source": held.source if held else "",
+    }
+
+
+def _say(found: Json) -> str:
+    is_done = found["removed"]
+    verdict = "is removed" if is_done else "would be removed; nothing is yet"
+    return f"{found['id']} {verdict}: {_of_chunks(found)}{_of_source(found)}"
+
+
+def _of_chunks(found: Json) -> str:
+    if not found["chunks_found"]:
+        return f"no chunks of its own are at {found['store']}"
+    if others := found["chunks_named_by"]:
+        assert isinstance(others, list)
+        return f"its chunks stay, since {', '.join(others)} has them too"
+    return f"{size(found['bytes_freed'])} of chunks {'freed' if found['removed'] else 'to free'}"
+
+
+def _of_source(found: Json) -> str:
+    return f"; {found['source']} stays" if found["source"] else ""

@@ -49,10 +49,12 @@ class JobTable:
         return self._database.read(partial(load_job, job_id=job_id))
 
     def list(
-        self, *, after: str = "", limit: int = 100, state: JobState | None = None
+        self, *, after: str = "", limit: int = 100, state: JobState | None = None, staging: str = ""
     ) -> Sequence[Job]:
         """Return jobs, newest first, from the one after the job `after` on."""
-        return self._database.read(partial(_list, after=after, limit=limit, state=state))
+        return self._database.read(
+            partial(_list, after=after, limit=limit, state=state, staging=staging)
+        )
 
     def set_state(  # noqa: PLR0913
         self,
@@ -213,13 +215,15 @@ def _register(connection: Connection, *, job: NewJob, act: Act) -> bool:
 
 
 def _list(
-    connection: Connection, *, after: str, limit: int, state: JobState | None
+    connection: Connection, *, after: str, limit: int, state: JobState | None, staging: str
 ) -> builtins.list[Job]:
     query = _jobs().order_by(jobs.c.key.desc()).limit(limit)
     if after:
         query = query.where(jobs.c.key < find(connection, after).key)
     if state is not None:
         query = query.where(jobs.c.state == state.value)
+    if staging:
+        query = query.where(jobs.c.store.endswith(f"/{staging}", autoescape=True))
     return [job_of(row) for row in connection.execute(query)]
 
 

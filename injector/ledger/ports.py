@@ -74,9 +74,13 @@ class Jobs(Protocol):
         """Return the job."""
 
     def list(
-        self, *, after: str = "", limit: int = 100, state: JobState | None = None
+        self, *, after: str = "", limit: int = 100, state: JobState | None = None, staging: str = ""
     ) -> Sequence[Job]:
-        """Return jobs, newest first, from the one after the job `after` on."""
+        """Return jobs, newest first, from the one after the job `after` on.
+
+        Only those in that state, and only those whose chunks are in a folder of the name
+        `staging`, whatever the store is called: empty asks for neither.
+        """
 
     def set_state(  # noqa: PLR0913
         self,

@@ -9,11 +9,13 @@ from injector.staging.reader import ChunkReader, read_staged
 from injector.staging.seal import Staged
 from injector.staging.source import Limits, Source, source_of
 from injector.staging.stage import stage
+from injector.staging.unstage import Held, look_at, unstage
 
 __all__ = [
     "Bad",
     "Chunk",
     "ChunkReader",
+    "Held",
     "Limits",
     "Pick",
     "Progress",
@@ -22,8 +24,10 @@ __all__ = [
     "Staged",
     "around",
     "is_below",
+    "look_at",
     "read_staged",
     "source_of",
     "stage",
     "stage_again",
+    "unstage",
 ]

@@ -16,8 +16,8 @@ from injector.staging.folder import Folder
 from injector.staging.seal import SEAL
 
 ABANDONED_AFTER_S = 24 * 3600.0
-_LOCK = ".lock"
-_NAME = re.compile(r"(\d{12})-[0-9a-f]{8}")
+LOCK = ".lock"
+NAME = re.compile(r"(\d{12})-[0-9a-f]{8}")
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def attempt(job: Folder, *, now: float) -> Iterator[Folder]:
 
 def sweep(job: Folder, *, now: float) -> None:
     """Remove what attempts that were cut off have left."""
-    for named in filter(None, map(_NAME.fullmatch, job.names())):
+    for named in filter(None, map(NAME.fullmatch, job.names())):
         folder = job / named[0]
         if not folder.has(SEAL) and _is_abandoned(folder, age_s=now - int(named[1])):
             folder.remove()
@@ -47,17 +47,17 @@ def _locked(folder: Folder) -> Iterator[None]:
     if not is_local(folder.fs):
         yield
         return
-    with folder.create(_LOCK) as lock:
-        with speaking_of(f"{folder.url}/{_LOCK}"):
+    with folder.create(LOCK) as lock:
+        with speaking_of(f"{folder.url}/{LOCK}"):
             fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
         yield
-    Path(folder.path, _LOCK).unlink(missing_ok=True)
+    Path(folder.path, LOCK).unlink(missing_ok=True)
 
 
 def _is_abandoned(folder: Folder, *, age_s: float) -> bool:
     """Tell by the lock whether an attempt is over; without one, by a day having passed."""
-    if is_local(folder.fs) and folder.has(_LOCK):
-        with Path(folder.path, _LOCK).open("rb") as lock:
+    if is_local(folder.fs) and folder.has(LOCK):
+        with Path(folder.path, LOCK).open("rb") as lock:
             return _is_free(lock.fileno())
     return age_s > ABANDONED_AFTER_S
 

@@ -1,6 +1,7 @@
 """A folder of the chunk store: local, or a prefix in a bucket."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -83,6 +84,18 @@ class Folder:
         """Tell whether the file is there."""
         with speaking_of(f"{self.url}/{name}"):
             return bool(self.fs.exists(f"{self.path}/{name}"))
+
+    def sizes(self) -> dict[str, int]:
+        """Return the size in bytes of each file in the folder."""
+        with speaking_of(self.url):
+            found = self.fs.ls(self.path, detail=True)
+        files = (info for info in found if info["type"] == "file")
+        return {info["name"].rpartition("/")[2]: info["size"] for info in files}
+
+    def remove_file(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        with speaking_of(f"{self.url}/{name}"), suppress(FileNotFoundError):
+            self.fs.rm_file(f"{self.path}/{name}")
 
     def remove(self) -> None:
         """Remove the folder with all that is in it, if it is there."""

@@ -1,7 +1,11 @@
-"""The databases that the ledger is tried on: SQLite in memory and in a file, and PostgreSQL."""
+"""The databases that the ledger is tried on, and the stores that chunks are put in.
+
+SQLite in memory and in a file, and PostgreSQL; a folder, memory, and a bucket.
+"""
 
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -9,8 +13,12 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from fsspec.config import conf
+from fsspec.registry import _registry
+from gcsfs.core import GCSFileSystem
 
 from injector.ledger import Ledger, open_ledger, upgrade
+from tests.contracts.fake_bucket import Bucket, serving
 
 UNSAFE_AND_FAST = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
 
@@ -84,3 +92,21 @@ def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     opened = open_ledger("sqlite://" if memory else request.getfixturevalue(request.param))
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    """A bucket that gcsfs finds under gs://bucket."""
+    with serving() as (served, endpoint):
+        monkeypatch.setitem(conf, "gs", {"token": "anon", "endpoint_url": endpoint})
+        monkeypatch.setitem(_registry, "gs", GCSFileSystem)
+        yield served
+
+
+@pytest.fixture(params=["local", "memory", "gs"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A chunk store that is not there yet: on this disk, in memory, and in a bucket."""
+    if request.param == "gs":
+        request.getfixturevalue("bucket")
+        return "gs://bucket/chunks"
+    return str(tmp_path / "store") if request.param == "local" else f"memory://{uuid.uuid4()}"

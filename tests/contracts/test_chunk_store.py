@@ -1,38 +1,14 @@
-import uuid
-
 import fsspec
 import pytest
-from fsspec.config import conf
-from fsspec.registry import _registry
-from gcsfs.core import GCSFileSystem
 
 from injector.errors import Conflict, NotFound
 from injector.staging import ChunkReader, Source, stage
 from injector.staging.attempt import ABANDONED_AFTER_S, attempt
 from injector.staging.folder import Folder
 from injector.staging.seal import SEAL
-from tests.contracts.fake_bucket import serving
 from tests.stagings import NOW, PLAIN, StillClock, bodies
 
 ROWS = b"".join(b'{"id":%d}\n' % number for number in range(250))
-
-
-@pytest.fixture
-def bucket(monkeypatch):
-    """A bucket that gcsfs finds under gs://bucket."""
-    with serving() as (served, endpoint):
-        monkeypatch.setitem(conf, "gs", {"token": "anon", "endpoint_url": endpoint})
-        monkeypatch.setitem(_registry, "gs", GCSFileSystem)
-        yield served
-
-
-@pytest.fixture(params=["local", "memory", "gs"])
-def url(request, tmp_path):
-    """A chunk store that is not there yet: on this disk, in memory, and in a bucket."""
-    if request.param == "gs":
-        request.getfixturevalue("bucket")
-        return "gs://bucket/chunks"
-    return str(tmp_path / "store") if request.param == "local" else f"memory://{uuid.uuid4()}"
 
 
 @pytest.fixture

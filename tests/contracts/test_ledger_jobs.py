@@ -336,6 +336,14 @@ def test_id_of_a_deleted_job_starts_from_nothing(ledger: Ledger):
     assert ledger.jobs.overdue("welcome", before=99.0, limit=9) == []
 
 
+def test_jobs_are_found_by_the_folder_of_their_chunks(ledger: Ledger):
+    for job_id, folder in (("a", "0-ab_1"), ("b", "0-ab_1"), ("c", "0-abx1")):
+        ledger.jobs.register(replace(JOB, id=job_id, store=f"/store/a/{folder}"), now=10.0)
+
+    assert [job.id for job in ledger.jobs.list(staging="0-ab_1")] == ["b", "a"]
+    assert ledger.jobs.list(staging="ab_1") == []
+
+
 def test_deletion_leaves_only_the_audit(ledger: Ledger):
     ledger.jobs.register(replace(JOB, id="other"), now=10.0)
     settle(ledger, replace(JOB, id="other"))

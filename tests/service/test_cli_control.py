@@ -138,12 +138,6 @@ def test_cancel_says_what_is_taken_back_and_follows_it_to_the_end(web, monkeypat
     assert "700 tasks deleted, 300 had run or were never created\n" in said
 
 
-def test_rm_removes_and_says_so(web, capsys):
-    web.delete(f"{URL}/jobs/welcome", status=204)
-    assert run(["rm", "welcome", "--yes"]) == 0
-    assert "welcome is removed" in capsys.readouterr().out
-
-
 def test_audit_lists_who_changed_what(web, capsys):
     line = {"at": 1.0, "job": "welcome", "who": "ann@p.example", "what": "state"}
     line |= {"old": "running", "new": "paused", "reason": ""}

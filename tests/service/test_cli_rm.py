@@ -1,0 +1,113 @@
+"""`injector rm`: a job, and those of its chunks that are its own."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import responses
+
+from injector.cli.main import run
+from tests.stagings import stage_bytes
+
+URL = "http://127.0.0.1:8080"
+ROWS = b"id\n" + b"1\n" * 250
+
+
+@pytest.fixture
+def web():
+    with responses.RequestsMock() as web:
+        yield web
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """The folder with the chunks of a job."""
+    for name in [name for name in os.environ if name.startswith(("INJECTOR_", "CLOUD"))]:
+        monkeypatch.delenv(name)
+    return Path(stage_bytes(tmp_path, ROWS, "r.csv").store)
+
+
+def job(web, store, state="finished", **more: object):
+    web.get(f"{URL}/jobs/welcome", json={"id": "welcome", "state": state, "store": str(store)})
+
+
+def named_by(web, store, *jobs: str):
+    found = {"jobs": [{"id": name} for name in jobs], "next": None}
+    query = responses.matchers.query_param_matcher({"staging": store.name, "limit": "200"})
+    web.get(f"{URL}/jobs", json=found, match=[query])
+
+
+def deleted(web, status=204, **more: object):
+    web.delete(f"{URL}/jobs/welcome", status=status, **more)
+
+
+def test_rm_removes_the_job_and_its_chunks_and_says_how_much_that_frees(web, store, capsys):
+    size = sum(file.stat().st_size for file in store.iterdir())
+    job(web, store)
+    deleted(web)
+    named_by(web, store)
+    assert run(["rm", "welcome", "--yes"]) == 0
+    assert not store.exists()
+    assert f"welcome is removed: {size / 1000:.3g} kB of chunks freed" in capsys.readouterr().out
+
+
+def test_chunks_that_another_job_names_stay(web, store, capsys):
+    job(web, store)
+    deleted(web)
+    named_by(web, store, "again")
+    assert run(["rm", "welcome", "--yes", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["removed"], found["chunks_named_by"], found["bytes_freed"]) == (
+        True,
+        ["again"],
+        0,
+    )
+    assert (store / "staged.json").exists()
+
+
+def test_a_dry_run_removes_nothing(web, store, capsys):
+    job(web, store)
+    named_by(web, store, "welcome")
+    assert run(["rm", "welcome", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "welcome would be removed; nothing is yet: " in said
+    assert "kB of chunks to free" in said
+    assert (store / "staged.json").exists()
+
+
+def test_a_dry_run_says_that_a_running_job_is_to_be_cancelled_first(web, store, capsys):
+    job(web, store, "running")
+    assert run(["rm", "welcome", "--dry-run"]) == 2
+    assert "injector cancel welcome" in capsys.readouterr().err
+
+
+def test_chunks_of_a_job_that_is_not_removed_stay(web, store, capsys):
+    job(web, store)
+    deleted(web, 409, json={"detail": "job 'welcome' is running; cancel it first"})
+    assert run(["rm", "welcome", "--yes"]) == 2
+    assert (store / "staged.json").exists()
+
+
+def test_a_job_whose_chunks_are_elsewhere_is_removed_all_the_same(web, store, capsys):
+    elsewhere = store.with_name("001800000000-00000000")
+    job(web, elsewhere)
+    deleted(web)
+    assert run(["rm", "welcome", "--yes"]) == 0
+    assert f"no chunks of its own are at {elsewhere}" in capsys.readouterr().out
+
+
+def test_a_folder_that_no_staging_made_is_not_touched(web, store, tmp_path):
+    job(web, tmp_path)
+    deleted(web)
+    assert run(["rm", "welcome", "--yes"]) == 0
+    assert (tmp_path / "r.csv").exists()
+
+
+def test_chunks_that_cannot_be_removed_are_named(web, store, capsys):
+    job(web, store)
+    deleted(web)
+    web.get(f"{URL}/jobs", status=404, json={"detail": "away"})
+    assert run(["rm", "welcome", "--yes"]) == 2
+    assert f"remove {store} yourself" in capsys.readouterr().err.replace("\n", " ")
+    assert (store / "staged.json").exists()
