@@ -102,6 +102,14 @@ def group(name: str) -> Response:
     return _page("group.html", lambda: sights.of_group(parts(), name), query(PageQuery))
 
 
+@dashboard.get("/dashboard/operations/<operation_id>")
+def operation(operation_id: str) -> Response:
+    """Show an operation on a group."""
+    return _page(
+        "operation.html", lambda: sights.of_operation(parts(), operation_id), query(PageQuery)
+    )
+
+
 @dashboard.get("/dashboard/groups/<name>/queues")
 def queues(name: str) -> Response:
     """Show a group's queues, as the service saw them within half a minute."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from handlers.dashboard.operations import course_of, courses_of
 from handlers.dashboard.rejects import find
 from handlers.dashboard.series import series
 from handlers.dashboard.steering import buttons
@@ -53,18 +54,24 @@ def of_job(parts: Parts, job_id: str) -> Sight:
 
 
 def of_group(parts: Parts, name: str) -> Sight:
-    """Show a group with its ramp, its warmth and its active jobs."""
+    """Show a group with its ramp, its warmth, its operations and its active jobs."""
     view = viewer(parts)
     group = known(parts, name)
     jobs = [view.job(job) for job in view.active_in(name)]
     return {
         "group": view.group(group),
         "jobs": jobs,
+        "courses": courses_of(parts, name),
         "decisions": parts.ledger.groups.decisions(name, limit=DECISIONS),
         "waiting": sum(job.fed - job.chunks_settled for job in jobs),
         "warm": _warm(view, group),
         "chunk": CHUNK,
     }
+
+
+def of_operation(parts: Parts, operation_id: str) -> Sight:
+    """Show an operation with each of its steps."""
+    return {"course": course_of(parts, operation_id)}
 
 
 def of_rejects(parts: Parts, job_id: str, *, text: str, after: int) -> Sight:

@@ -1,10 +1,11 @@
-"""Which buttons a job has, by its state; each is a request to the API."""
+"""Which buttons a job or an operation has, by its state; each is a request to the API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from handlers.models import JobShown
 from injector.ledger.ports import JobState
+from injector.operations.values import Operation, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,33 @@ REMOVE = Button(
     "rm removes too. Its id is free again, and a job under it would create its tasks anew.",
     grave=True,
 )
+
+
+PAUSE_OPERATION = Button(
+    "pause",
+    "POST",
+    "/pause",
+    "Pause",
+    "No further step is taken. What is set stays set, and the operation can be resumed.",
+)
+RESUME_OPERATION = Button("resume", "POST", "/resume", "Resume", "It goes on from the next tick.")
+STOP_OPERATION = Button(
+    "stop",
+    "POST",
+    "/cancel",
+    "Stop…",
+    "The operation ends for good, and its reason then says what it leaves behind. To go on with "
+    "it later, pause it instead.",
+    grave=True,
+)
+
+
+def operation_buttons(operation: Operation) -> Sequence[Button]:
+    """Return what can be done with the operation now."""
+    if not operation.is_live:
+        return ()
+    first = RESUME_OPERATION if operation.state is State.PAUSED else PAUSE_OPERATION
+    return (first, STOP_OPERATION)
 
 
 def buttons(job: JobShown) -> Sequence[Button]:

@@ -35,11 +35,15 @@ class OperationTable:
             raise NotFound(f"there is no operation {operation_id!r}")
         return _operation(row)
 
-    def list(self, *, group: str = "", limit: int = 100) -> Sequence[Operation]:
-        """Return operations, of one group or of all, newest first."""
+    def list(
+        self, *, group: str = "", limit: int = 100, is_live: bool = False
+    ) -> Sequence[Operation]:
+        """Return operations, of one group or of all, newest first; or only those that are live."""
         query = select(operations).order_by(operations.c.key.desc()).limit(limit)
         if group:
             query = query.where(operations.c.queue_group == group)
+        if is_live:
+            query = query.where(operations.c.live.is_not(None))
         return self._select(query)
 
     def open(self, group: str) -> Sequence[Operation]:

@@ -331,8 +331,10 @@ class Operations(Protocol):
     def get(self, operation_id: str) -> Operation:
         """Return the operation."""
 
-    def list(self, *, group: str = "", limit: int = 100) -> Sequence[Operation]:
-        """Return operations, of one group or of all, newest first."""
+    def list(
+        self, *, group: str = "", limit: int = 100, is_live: bool = False
+    ) -> Sequence[Operation]:
+        """Return operations, of one group or of all, newest first; or only those that are live."""
 
     def open(self, group: str) -> Sequence[Operation]:
         """Return the group's operations that have something left to do, oldest first."""

@@ -1,10 +1,15 @@
 import pytest
 
 from tests.browser.expecting import expect_text
-from tests.browser.world import EVIL, LONG_NUMBER
+from tests.browser.world import EVIL, LONG_NUMBER, RAMPING
 from tests.served import until
 
-PAGES = ("/", f"/dashboard/jobs/{LONG_NUMBER}", "/dashboard/groups/welcome")
+PAGES = (
+    "/",
+    f"/dashboard/jobs/{LONG_NUMBER}",
+    "/dashboard/groups/welcome",
+    f"/dashboard/operations/{RAMPING.id}",
+)
 PHONE = {"viewport": {"width": 360, "height": 740}}
 SCHEMES = ("light", "dark")
 

@@ -3,11 +3,13 @@
 import math
 import time
 from collections import Counter
+from dataclasses import replace
 
 from injector.control.memory import Memory, Said
 from injector.control.ramp_state import RampState
 from injector.ledger import open_ledger
 from injector.ledger.ports import (
+    AuditLine,
     Chunks,
     GroupState,
     JobState,
@@ -16,6 +18,7 @@ from injector.ledger.ports import (
     Receipt,
     Reject,
 )
+from injector.operations.values import Act, Operation, State
 from injector.pacing.histogram import Histogram
 from injector.pacing.signals import Signals
 
@@ -36,6 +39,7 @@ def furnish(url):
     ledger.jobs.advance(LONG_NUMBER, Chunks(0, 2, 0), scheduled_until=now, now=now - 3900)
     _reject(ledger, LONG_NUMBER, now)
     _ramp(ledger, now)
+    _operate(ledger, now)
     for minute in range(60, 0, -1):
         ledger.signals.add("welcome", _signals(minute), now=now - 60 * minute)
     ledger.close()
@@ -63,6 +67,48 @@ def _reject(ledger, job, now):
     every = (1 << 100) - 1
     receipt = Receipt(job, 0, 100, every & ~0b1111, 0, 0b1111, rejects)
     ledger.receipts.merge(receipt, now=now)
+
+
+RAMPING = Operation(
+    id="ramp-20261201-090000-3fa9",
+    kind="ramp",
+    group="welcome",
+    spec={"to": 20_000.0, "queues": [f"projects/p/locations/l/queues/w-{n}" for n in range(40)]},
+    slot="set",
+    who="ann@p.example",
+    step=6,
+    steps=10,
+    acts=tuple(Act("set", f"w-{n}") for n in range(40)),
+    acts_done=31,
+)
+REASONS = (
+    "40 queues begin at 500 dispatches/s in all",
+    "used and healthy for 5 min; up to 750/s",
+    "used and healthy for 5 min; up to 1,125/s",
+    "used and healthy for 5 min; up to 1,688/s",
+    "held: 6 % of attempts failed with UNAVAILABLE, which is the target's own congestion",
+    "healthy again for 5 min; up to 2,531/s",
+)
+
+
+def _operate(ledger, now):
+    """Leave a ramp under way, and operations that wait, are paused, and were rolled back."""
+    ramp = replace(RAMPING, started_at=now - 1900, next_at=now + 60, ends_at=now + 1500)
+    lines = [
+        AuditLine(now - 1900 + 300 * n, ramp.id, "", "step", str(n), str(n + 1), reason)
+        for n, reason in enumerate(REASONS)
+    ]
+    ledger.operations.begin(replace(ramp, reason=REASONS[-1]), lines=lines)
+    others = (
+        ("keep-warm", State.PAUSED, "paused by ann@p.example"),
+        ("spread", State.RUNNING, "waits for 9:00"),
+        ("expand", State.ROLLED_BACK, f"p95 of creates doubled; the new queues rest {EVIL}"),
+    )
+    for kind, state, reason in others:
+        found = Operation(f"{kind}-1", kind, "welcome", {"every_s": 60.0}, kind, "bob@p.example")
+        ended_at = now - 60 if state is State.ROLLED_BACK else None
+        at = replace(found, started_at=now - 9000, ended_at=ended_at)
+        ledger.operations.begin(replace(at, state=state, reason=reason))
 
 
 def _ramp(ledger, now):

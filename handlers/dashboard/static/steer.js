@@ -1,4 +1,5 @@
-// The buttons of a job: each asks first, and changes only the version of the job that is shown.
+// The buttons of jobs and operations: each asks first, and changes only the version of a job that
+// is shown.
 "use strict";
 
 (() => {
@@ -7,12 +8,12 @@
   let pressed = null;
 
   function ask(button) {
-    const actions = button.closest("[data-part=actions]");
+    const actions = button.closest(".actions");
     const fields = button.dataset.fields.split(" ");
     pressed = {
       id: button.id,
       method: button.dataset.method,
-      address: actions.dataset.job + button.dataset.path,
+      address: actions.dataset.at + button.dataset.path,
       version: actions.dataset.version,
       body: JSON.parse(button.dataset.body),
       label: button.textContent.replace("…", ""),
@@ -45,8 +46,8 @@
         method: asked.method,
         headers: {
           "Content-Type": "application/json",
-          "If-Match": `"${asked.version}"`,
           "Idempotency-Key": crypto.randomUUID(),
+          ...(asked.version ? { "If-Match": `"${asked.version}"` } : {}),
         },
         ...(asked.method === "DELETE" ? {} : { body: JSON.stringify(body) }),
       });
@@ -67,7 +68,7 @@
   }
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest?.("[data-part=actions] button");
+    const button = event.target.closest?.(".actions button");
     if (button) ask(button);
   });
   document.getElementById("back").addEventListener("click", () => dialog.close("back"));
