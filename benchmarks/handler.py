@@ -31,6 +31,7 @@ from injector.delivery.connection import Connection
 from injector.delivery.creator import Delivery, make_creator
 from injector.delivery.ports import Outcome, TaskTemplate, Token
 from injector.injector_task import InjectorTask, create_injector_task
+from injector.layout import Layout
 from injector.ledger import Ledger, open_ledger
 from injector.ledger.ports import NewJob
 from injector.local.programs import Program, Programs
@@ -223,6 +224,7 @@ def register(here: World, mode: str, records: int) -> int:
     manifest = load_manifest(MANIFEST.format(mode=mode), source="benchmark")
     staged = stage(Source(str(source)), manifest, str(here.folder / "chunks"), clock=SystemClock())
     here.ledger.jobs.register(job_of(mode, manifest.model_dump_json(), staged), now=time.time())
+    here.ledger.jobs.pin(mode, staged.chunks, Layout(tuple(QUEUES)).to_text())
     return staged.chunks
 
 

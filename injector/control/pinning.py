@@ -14,6 +14,9 @@ from injector.ledger.ports import Chunks, Job, Jobs, Pin
 
 EVERY_CHUNK = 2**31 - 1
 
+RECENT = 256
+"""How many chunks' layouts are kept at hand: many more than are fanned out at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pinning:
@@ -38,7 +41,7 @@ class Pinning:
 
 @dataclass(slots=True)
 class Pinned:
-    """The layouts of a job's chunks, asked for as they are needed.
+    """The layouts of a job's chunks, asked for as they are needed, by several threads at once.
 
     What is pinned never changes, so it is asked for once. `usual` is for chunks that were fed by
     a version which had no pins.
@@ -47,14 +50,17 @@ class Pinned:
     load: Callable[[], Iterable[Pin]]
     usual: Layout
     _known: tuple[Pin, ...] = ()
-    _last: tuple[int, Layout] | None = field(default=None)
+    _recent: dict[int, Layout] = field(default_factory=dict)
 
     def of(self, chunk: int) -> Layout:
         """Return the chunk's layout; asked for each record of a chunk in turn."""
-        last = self._last
-        if last is None or last[0] != chunk:
-            last = self._last = chunk, self._find(chunk)
-        return last[1]
+        layout = self._recent.get(chunk)
+        if layout is None:
+            layout = self._find(chunk)
+            if len(self._recent) >= RECENT:
+                self._recent.clear()
+            self._recent[chunk] = layout
+        return layout
 
     def fresh_of(self, chunk: int) -> frozenset[str]:
         """Return the queues that are new to the chunk; none for a group that has no queues."""

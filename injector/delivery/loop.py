@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from injector.errors import Retryable
+from injector.event_loops import loops
 
 T = TypeVar("T")
 
@@ -17,7 +18,7 @@ class LoopThread:
     """A running loop; threads hand it coroutines."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop: asyncio.AbstractEventLoop = loops.new_event_loop()
         self._closing = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="injector-delivery", daemon=True)

@@ -14,8 +14,8 @@ from google.cloud.tasks_v2.services.cloud_tasks import transports
 from google.rpc import error_details_pb2, status_pb2
 
 from injector.emulator.rpc import Code, Dropped, Handle, RpcError
-from injector.emulator.transport.event_loop import loops
 from injector.emulator.transport.serve import serve
+from injector.event_loops import loops
 from tests.emulator.certificates import self_signed
 from tests.emulator.loop_thread import NewEventLoop, loop_thread, serving
 

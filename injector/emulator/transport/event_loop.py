@@ -5,11 +5,7 @@ from collections.abc import Coroutine
 from typing import TypeVar
 
 from injector.emulator.transport.open_files import allow_many
-
-try:
-    import uvloop as loops
-except ImportError:  # it has no wheel for every machine
-    import asyncio as loops  # type: ignore[no-redef]
+from injector.event_loops import loops
 
 _Result = TypeVar("_Result")
 
