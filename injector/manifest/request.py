@@ -27,7 +27,7 @@ from injector.manifest.template import (
     text_pieces,
     url_pieces,
 )
-from injector.naming import MAX_TASK_ID, draw_of_chunk, name_task
+from injector.naming import MAX_TASK_ID, draw_of_chunk, name_task, task_id
 from injector.pacing.ramp import CHUNK, Ramp
 from injector.wire import MAX_TASK_SIZE, task_size
 
@@ -92,10 +92,11 @@ class Renderer:
 
     def _place(self, record: Record, identity: bytes, suffix: str) -> tuple[str, str]:
         """Choose the task's queue and id: functions of the record, and of its chunk's layout."""
-        name, draw = name_task(self.job, identity, suffix)
         chunk = record.place // CHUNK
         if self.whole_chunks:
-            draw = draw_of_chunk(self.job, chunk)
+            name, draw = task_id(self.job, identity, suffix), draw_of_chunk(self.job, chunk)
+        else:
+            name, draw = name_task(self.job, identity, suffix)
         return self.layout_of(chunk).queue_of(draw), name
 
     def check(self, record: Record, *, now: float) -> None:
