@@ -106,6 +106,7 @@ def test_a_publish_beyond_a_limit_is_refused_as_a_whole(clients, sent, message):
         [{"attributes": {f"k{n}": "v" for n in range(100)}}],
         [{"attributes": {"k" * 256: "v" * 1024}}],
         [{"data": b"x", "ordering_key": "k" * 1024}],
+        [{"attributes": {"googclient_traceparent": "00-1-2-01"}}],
     ],
 )
 def test_a_publish_at_a_limit_is_taken(clients, sent):

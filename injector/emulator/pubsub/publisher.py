@@ -16,6 +16,8 @@ MOST_ATTRIBUTES = 100
 MOST_KEY_BYTES = 256
 MOST_VALUE_BYTES = 1024
 MOST_ORDERING_KEY_BYTES = 1024
+CLIENTS_OWN = "googclient_"
+"""What begins the attributes that Google's own clients add, such as a trace's."""
 _MOST_LISTED = 1000
 _ACTIVE = 1
 
@@ -119,7 +121,7 @@ def _check_attributes(attributes: Mapping[str, str]) -> None:
     if len(attributes) > MOST_ATTRIBUTES:
         raise refusals.out_of_range("attribute_count", len(attributes), high=MOST_ATTRIBUTES)
     for key, value in attributes.items():
-        if not key or key.startswith("goog"):
+        if not key or (key.startswith("goog") and not key.startswith(CLIENTS_OWN)):
             raise invalid(
                 f"The attribute key {key!r} is not valid: it must not be empty or start "
                 "with 'goog'."
