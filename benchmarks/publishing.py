@@ -2,9 +2,11 @@
 
 Google's publisher calls the emulator, which runs in a process of its own; the peer is the same
 publisher without hedging, in turns with ours in the same run. One call in a hundred takes 3 s
-more, or all of them take longer. Extra calls are counted by the server. A duplicate is a message
-that a subscriber gets under a second message id; with the id that its publisher put into an
-attribute it drops those.
+more, or all of them take longer. Where calls are slow, a message is sent every few milliseconds
+whatever became of those before it, and its latency counts from when it was due: a publisher whose
+slow calls hold up the next ones would seem quick. Extra calls are counted by the server. A
+duplicate is a message that a subscriber gets under a second message id; with the id that its
+publisher put into an attribute it drops those.
 """
 
 import argparse
@@ -34,6 +36,7 @@ TOPIC, SUBSCRIPTION = "projects/p/topics/bench", "projects/p/subscriptions/bench
 BYTES = b"x" * 100
 SINGLE = BatchSettings(max_messages=1)
 IN_FLIGHT = 20
+EVERY_S = 0.01
 AHEAD_S = 120.0
 
 
@@ -123,15 +126,16 @@ def rows(*, full: bool) -> Iterator[Row]:
         yield from lasting_rows(server, count // 10)
         yield from duplicate_rows(server, count // 4)
         yield from throughput_rows(server, rounds=25 if full else 9)
+        yield from single_rows(server, rounds=100 if full else 30)
 
 
 def tail_rows(server: Server, count: int) -> Iterator[Row]:
     """One call in a hundred is slow by 3 s: latency with and without hedging."""
     slow = {"effect": "delay", "rate": 0.01, "latency": {"fixed_s": 3}}
-    plain, _ = published(server, server.plain(SINGLE), count, slow)
+    plain, _ = paced(server, server.plain(SINGLE), count, slow)
     for delay in (1.0, 0.1):
         publisher = server.hedged(HedgingSettings(hedge_delay=delay), SINGLE)
-        took, calls = published(server, publisher, count, slow)
+        took, calls = paced(server, publisher, count, slow)
         for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)):
             what = f"publish, 1 % slow by 3 s, delay {delay} s: {name}"
             ms = 1000 * quantile(took, share)
@@ -183,6 +187,58 @@ def throughput_rows(server: Server, *, rounds: int) -> Iterator[Row]:
     what = "published, nothing slow, batches of 100"
     yield Row(f"messages {what}", ours[0], "/s", peer, theirs[0], better="more", aim=aim)
     yield Row(f"CPU of a message {what}", ours[1], "µs", peer, theirs[1], aim=aim)
+
+
+def single_rows(server: Server, *, rounds: int) -> Iterator[Row]:
+    """Nothing is slow: one message after the other, each a call, with hedging on and without."""
+    plain, peer = server.plain(SINGLE), "without hedging"
+    for delay in (1.0, 0.1):
+        hedged = server.hedged(HedgingSettings(hedge_delay=delay), SINGLE)
+        took: dict[PublisherClient, list[tuple[float, float]]] = {plain: [], hedged: []}
+        for turn in range(rounds):
+            for publisher in (plain, hedged) if turn % 2 else (hedged, plain):
+                took[publisher] += one_by_one(server, publisher)
+        ours, theirs = ([*zip(*took[each], strict=True)] for each in (hedged, plain))
+        what = f"of a publish, nothing slow, delay {delay} s"
+        p50s = (1000 * quantile(each[0], 0.5) for each in (ours, theirs))
+        yield Row(f"p50 {what}", next(p50s), "ms", peer, next(p50s), aim="as without")
+        cpus = (1e6 * quantile(each[1], 0.5) for each in (ours, theirs))
+        yield Row(f"CPU {what}", next(cpus), "µs", peer, next(cpus))
+
+
+def one_by_one(
+    server: Server, publisher: PublisherClient, count: int = 40
+) -> list[tuple[float, float]]:
+    """Publish so many messages in turn; return how long each took, and the client's CPU."""
+    server.begin()
+    took = []
+    for _ in range(count):
+        since, used = time.perf_counter(), time.process_time()
+        publisher.publish(TOPIC, BYTES).result(AHEAD_S)
+        took.append((time.perf_counter() - since, time.process_time() - used))
+    return took[count // 4 :]
+
+
+def paced(
+    server: Server, publisher: PublisherClient, count: int, *faults: dict
+) -> tuple[list[float], int]:
+    """Publish a message at each moment that is due; return how long each took, and the calls."""
+    server.begin()
+    for _ in range(100):
+        publisher.publish(TOPIC, BYTES).result(AHEAD_S)
+    server.begin(*faults)
+    took: list[float] = []
+    futures = []
+    began = time.perf_counter()
+    for number in range(count):
+        due = began + number * EVERY_S
+        time.sleep(max(0.0, due - time.perf_counter()))
+        future = publisher.publish(TOPIC, BYTES)
+        future.add_done_callback(lambda _, due=due: took.append(time.perf_counter() - due))
+        futures.append(future)
+    for future in futures:
+        future.result(AHEAD_S)
+    return took, server.calls()
 
 
 def burst(server: Server, publisher: PublisherClient, count: int = 5_000) -> tuple[float, float]:
