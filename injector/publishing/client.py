@@ -43,6 +43,12 @@ class HedgedPublisherClient(PublisherClient):  # type: ignore[misc]  # it has no
         """Return what hedging has done so far; None when it is off."""
         return self._hedger.stats() if self._hedger else None
 
+    def stop(self) -> None:
+        """Publish what is outstanding and take no more, as the plain client does."""
+        super().stop()
+        if self._hedger:
+            self._hedger.close()
+
     def _hedged(self, settings: HedgingSettings) -> Hedger:
         options, transport = self.publisher_options, self.transport
         first_s = seam.first_timeout_s(transport, options.timeout)

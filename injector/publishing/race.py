@@ -1,160 +1,112 @@
-"""One slow batch: the original with its retries, its hedges, and who is first."""
+"""One batch: the original, its hedges once it is slow, and who is first."""
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextvars import Context, copy_context
 from functools import partial
-from math import inf
 from queue import Empty, SimpleQueue
 
 import grpc
 from google.pubsub_v1.types import PublishResponse
 
-from injector.pacing.hedge import Action, Cancel, Chain, Finish, Hedging, Wake
+from injector.pacing.hedge import Action, Cancel, Chain, Finish, Wake
 from injector.pacing.hedge import Send as SendHedge
-from injector.publishing.calls import Call, Send
-
-
-class Over(Exception):
-    """The batch has ended without this attempt."""
-
-
-class Original:
-    """The original's RPCs: goes on with the first one as it stands, and makes the retries.
-
-    `error` is the first one's end if it has failed.
-    """
-
-    def __init__(self, call: Call | None, error: Exception | None = None) -> None:
-        self._lock = threading.Lock()
-        self._first = None if error else call
-        self._call: Call | None = None
-        self._error = error
-        self._over = False
-
-    def __call__(self, send: Send, timeout: float | None) -> PublishResponse:
-        """Answer the RPC; raises Over once the batch has ended."""
-        error, self._error = self._error, None
-        if error:
-            raise error
-        with self._lock:
-            if self._over:
-                raise Over
-            call = self._call = self._first or send(timeout=timeout)
-            self._first = None
-        try:
-            return call.result()
-        except grpc.FutureCancelledError as error:
-            raise Over from error
-
-    def cancel(self) -> None:
-        """Cancel the RPC that is on its way; there will be no other."""
-        with self._lock:
-            self._over = True
-            call = self._call or self._first
-        if call:
-            call.cancel()
-
-
-Ended = tuple[int, PublishResponse | None, BaseException | None]
-"""Which attempt has ended, with its answer or its error."""
+from injector.publishing import calls
+from injector.publishing.calls import Send
 
 
 class Race:
     """Carries out the rule's actions until the first success, or the original's end.
 
-    It waits in the batch's own thread, the original goes on in another: a hedge's answer is
-    taken even while the original waits to be sent again.
+    The original runs in the batch's own thread with the client's layers around it, each hedge
+    in a thread of its own. A hedge that is first ends the original, be it on its way or waiting
+    to be sent again: the layers around it get the hedge's answer as the original's.
     """
 
-    def __init__(
-        self,
-        rule: Callable[[], AbstractContextManager[Hedging]],
-        send: Send,
-        original: Original,
-        *,
-        clock: Callable[[], float],
-    ) -> None:
-        self._rule = rule
-        self._send = send
-        self._original = original
-        self._clock = clock
-        self._ends: SimpleQueue[Ended] = SimpleQueue()
-        self._hedges: dict[int, Call] = {}
-        self._wake_at = inf
+    def __init__(self, chain: Chain, lock: threading.Lock, watch: "Callable[[Race], None]") -> None:
+        """Run with a chain of the publisher's rule, which is used under the lock."""
+        self._chain = chain
+        self._lock = lock
+        self._watch = watch
+        self._send: Send | None = None
+        self._context = Context()
+        self._cancels: dict[int, calls.Cancel] = {}
+        self._answers: list[PublishResponse] = []
+        self._woken: SimpleQueue[None] = SimpleQueue()
+        self.over = False
 
-    def run(
-        self, go_on: Callable[[Original], PublishResponse], *, since: float, total_s: float
-    ) -> PublishResponse:
-        """Return the first answer; raises the original's error if that comes before any."""
-        with self._rule() as rule:
-            chain = rule.begin(now=since, timeout_s=total_s)
-            self._wake_at = since + rule.delay_s
-        threading.Thread(
-            target=self._go_on, args=(go_on,), name="Thread-HedgedOriginal", daemon=True
-        ).start()
-        while True:
-            attempt, response, error = self._next()
-            finish = self._act(self._told(chain, attempt, failed=error is not None))
-            if finish and response is not None:
-                return response
-            if finish and error is not None:
-                raise error
-
-    def _go_on(self, go_on: Callable[[Original], PublishResponse]) -> None:
+    def original(self, send: Send, timeout: float | None) -> PublishResponse:
+        """Make an RPC of the original, or take the answer that a hedge has got."""
+        if self._send is None:
+            self._send, self._context = send, copy_context()
+            self._watch(self)
         try:
-            self._ends.put((0, go_on(self._original), None))
-        except Over:
-            return
-        except Exception as error:  # noqa: BLE001  # raised in the batch's thread
-            self._ends.put((0, None, error))
+            if not self._answers:
+                return send(timeout=timeout, begun=partial(self._begun, 0))
+        except (grpc.RpcError, grpc.FutureCancelledError):
+            if not self._answers:
+                raise
+        return self._answers[0]
 
-    def _next(self) -> Ended:
-        """Wait for an attempt's end, or until it is time to hedge: that is attempt -1."""
-        left = self._wake_at - self._clock()
+    def wait(self, seconds: float) -> None:
+        """Wait to send the original again, no longer than until a hedge has an answer."""
         try:
-            return self._ends.get(timeout=max(0.0, left) if left < inf else None)
+            self._woken.get(timeout=seconds)
         except Empty:
-            self._wake_at = inf
-            return -1, None, None
+            return
 
-    def _told(self, chain: Chain, attempt: int, *, failed: bool) -> Sequence[Action]:
-        with self._rule():
-            if attempt < 0:
-                return chain.woke(now=self._clock())
-            return chain.failed(attempt) if failed else chain.succeeded(attempt)
-
-    def _act(self, actions: Sequence[Action]) -> bool:
-        """Do what the rule says; tell whether the batch has ended."""
-        finished = False
+    def slow(self, *, now: float) -> float | None:
+        """Hedge, now that one more delay has passed; return when to do so again, if at all."""
+        with self._lock:
+            actions = self._chain.woke(now=now)
+        again = None
         for action in actions:
             if isinstance(action, SendHedge):
-                self._hedge(action)
+                self._start(action)
             elif isinstance(action, Wake):
-                self._wake_at = action.at
-            elif isinstance(action, Cancel):
-                self._cancel(action.attempts)
-            finished = finished or isinstance(action, Finish)
-        return finished
+                again = action.at
+        return again
+
+    def succeeded(self, attempt: int, answer: PublishResponse) -> None:
+        """Take an attempt's answer; the first one is the batch's."""
+        with self._lock:
+            actions = self._chain.succeeded(attempt)
+            if any(isinstance(action, Finish) for action in actions):
+                self._answers.append(answer)
+        self._act(actions)
+
+    def failed(self, attempt: int) -> None:
+        """Take a hedge's error, or the original's last one, which ends the batch."""
+        with self._lock:
+            actions = self._chain.failed(attempt)
+        self._act(actions)
+
+    def _start(self, hedge: SendHedge) -> None:
+        """Send a hedge in a thread with the batch's context, so that its trace goes on."""
+        run, work = self._context.copy().run, partial(self._hedge, hedge)
+        threading.Thread(target=run, args=(work,), name="Thread-Hedge", daemon=True).start()
 
     def _hedge(self, hedge: SendHedge) -> None:
+        assert self._send
+        begun = partial(self._begun, hedge.attempt)
         try:
-            call = self._send(timeout=hedge.timeout_s)
-        except (ValueError, grpc.RpcError) as error:  # the channel is closed
-            self._ends.put((hedge.attempt, None, error))
+            answer = self._send(timeout=hedge.timeout_s, begun=begun)
+        except Exception:  # noqa: BLE001  # nobody's, whatever it is
+            self.failed(hedge.attempt)
         else:
-            self._hedges[hedge.attempt] = call
-            call.add_done_callback(partial(self._hedge_ended, hedge.attempt))
+            self.succeeded(hedge.attempt, answer)
 
-    def _hedge_ended(self, attempt: int, call: Call) -> None:
-        try:
-            self._ends.put((attempt, call.result(), None))
-        except (grpc.RpcError, grpc.FutureCancelledError) as error:
-            self._ends.put((attempt, None, error))
+    def _begun(self, attempt: int, cancel: calls.Cancel) -> None:
+        self._cancels[attempt] = cancel
+        if self.over:
+            cancel()
 
-    def _cancel(self, attempts: Sequence[int]) -> None:
-        for attempt in attempts:
-            if attempt:
-                self._hedges[attempt].cancel()
-            else:
-                self._original.cancel()
+    def _act(self, actions: Sequence[Action]) -> None:
+        """End the batch where the rule says so."""
+        for action in actions:
+            if isinstance(action, Finish):
+                self.over = True
+                self._woken.put(None)
+            elif isinstance(action, Cancel):
+                for cancel in filter(None, map(self._cancels.get, action.attempts)):
+                    cancel()

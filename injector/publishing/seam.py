@@ -1,14 +1,21 @@
 """What hedging needs of google-cloud-pubsub beneath its public face, in one place."""
 
 import copy
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from math import inf
 from typing import Any
 
 from google.api_core import gapic_v1, grpc_helpers
-from google.api_core.retry import Retry
+from google.api_core.retry import Retry, exponential_sleep_generator, retry_target
 
 from injector.errors import Misused
 from injector.publishing.calls import Calls
+
+Target = Callable[..., Any]
+Retrying = Callable[[Target], Target]
+"""Puts retries around a call, as a Retry does."""
 
 
 def put_under(transport: Any) -> Calls:  # noqa: ANN401  # a gapic transport, which has no types
@@ -46,3 +53,31 @@ def total_timeout_s(retry: Retry | None, first_s: float) -> float:
     if retry is None:
         return first_s
     return inf if retry.timeout is None else float(retry.timeout)
+
+
+def retrying(retry: Retry | None, wait: Callable[[float], None]) -> Retrying | None:
+    """Return a retry whose back-offs are spent in `wait`, which may end them early."""
+    if retry is None:
+        return None
+
+    def around(target: Target) -> Target:
+        return lambda *args, **options: retry_target(
+            partial(target, *args, **options),
+            retry._predicate,  # noqa: SLF001
+            _backoffs(retry, wait),
+            timeout=retry.timeout,
+            on_error=retry._on_error,  # noqa: SLF001
+        )
+
+    return around
+
+
+def _backoffs(retry: Retry, wait: Callable[[float], None]) -> Iterator[float]:
+    """Spend the back-offs, and yield none; but yield one that would outlast the time-out."""
+    until = inf if retry.timeout is None else time.monotonic() + retry.timeout
+    plain = exponential_sleep_generator(retry._initial, retry._maximum, retry._multiplier)  # noqa: SLF001
+    for seconds in plain:
+        if time.monotonic() + seconds > until:
+            yield seconds
+        wait(seconds)
+        yield 0.0

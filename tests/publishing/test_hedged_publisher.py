@@ -1,10 +1,6 @@
 """The hedged publisher against the emulator: what is sent, what wins, what the server sees."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import pytest
-import requests
 from google.api_core import exceptions
 from google.api_core.retry import Retry
 from google.cloud.pubsub_v1.publisher.exceptions import FlowControlLimitError
@@ -16,62 +12,9 @@ from google.cloud.pubsub_v1.types import (
 )
 
 from injector.errors import Misused
-from injector.publishing import HedgedPublisherClient, HedgingSettings, HedgingStats
-from tests.emulator.live import Live, eventually, live_emulator
-from tests.emulator.pubsub import SUBSCRIPTION, TOPIC, Port, clients_of
-
-SOON = HedgingSettings(hedge_delay=0.1, refill_ratio=0.2)
-
-
-@dataclass
-class Bench:
-    """An emulator with one topic, and hedged publishers that call it."""
-
-    live: Live
-    port: Port
-
-    def publisher(self, hedging: HedgingSettings | None = SOON, **options: object):
-        return self.port.publisher(HedgedPublisherClient, hedging=hedging, **options)
-
-    def warm(self, publisher, tokens: int = 1):
-        """Publish until the bucket holds so many tokens."""
-        while publisher.hedging_stats().tokens < tokens:
-            publisher.publish(TOPIC, b"warm").result(20)
-        self.reset()
-        return publisher
-
-    def plan(self, *faults: dict) -> None:
-        each = [{"methods": ["Publish"], **fault} for fault in faults]
-        requests.put(f"{self.live.url}/control/faults", json={"faults": each}, timeout=5)
-
-    def reset(self) -> None:
-        requests.post(f"{self.live.url}/control/reset?keep_queues=true", timeout=5)
-
-    @property
-    def seen(self) -> dict[str, int]:
-        """What the server has seen of publishes, by code."""
-        found = requests.get(f"{self.live.url}/control/topics", timeout=5).json()["topics"]
-        return found[0]["publishes"]
-
-    @property
-    def stored(self) -> int:
-        found = requests.get(f"{self.live.url}/control/topics", timeout=5).json()["topics"]
-        return found[0]["subscriptions"][0]["backlog"]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    starts = (f"{SUBSCRIPTION}={{topic: {TOPIC}}}",)
-    with (
-        live_emulator(topics=(TOPIC,), subscriptions=starts) as live,
-        clients_of(live.running.port) as port,
-    ):
-        yield Bench(live, port)
-
-
-@pytest.fixture(autouse=True)
-def _calm(bench: Bench) -> None:
-    bench.reset()
+from injector.publishing import HedgingSettings, HedgingStats
+from tests.emulator.live import eventually
+from tests.emulator.pubsub import TOPIC
 
 
 def counts(stats: HedgingStats) -> tuple[int, int, int]:
