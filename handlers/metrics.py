@@ -55,7 +55,7 @@ def make_metrics() -> Metrics:
         Counter("injector_records", "Records settled", ["outcome"], registry=on),
         Counter("injector_creates", "Creates by how they ended", ["end"], registry=on),
         Counter("injector_create_seconds", "Seconds that calls to create took", registry=on),
-        Counter("injector_hedges", "Hedges of creates", ["end"], registry=on),
+        Counter("injector_hedges", "Hedges of creates and publishes", ["end"], registry=on),
         Histogram("injector_fan_out_seconds", "Time of a delivery", buckets=FAN_OUT_S, registry=on),
         Counter("injector_ticks", "Ticks of the controller", ["result"], registry=on),
         Counter("injector_fed_chunks", "Chunks fed", ["group", "again"], registry=on),
@@ -90,6 +90,7 @@ def count_signals(seen: Signals) -> None:
     _add(counted.creates, ends)
     counted.create_seconds.inc(seen.latency.total_us / 1e6)
     _add(counted.hedges, {"sent": seen.hedges_sent, "won": seen.hedges_won})
+    _add(counted.hedges, {"cancelled": seen.hedges_cancelled})
 
 
 def count_records(counts: Mapping[str, int]) -> None:

@@ -121,6 +121,7 @@ class _Race:
             if isinstance(action, Wake):
                 self._hedged.alarms.set(action.at, self)
             elif isinstance(action, Cancel):
+                self._call.tally.cancelled(len(action.attempts))
                 self._cancel(action.attempts)
             elif isinstance(action, Send):
                 self._send(action)

@@ -33,6 +33,7 @@ class Signals:
 
     `accepted` and `faults`, by gRPC status name, count creates that the service answered and
     did not; `local_rejects` those that the throttle kept here. Retries count, hedges do not.
+    `hedges_cancelled` counts attempts, originals too, that another's answer ended.
     `latency` is of calls, from being sent to being answered, `waited` of the wait for a slot in
     this client before that. `fan_outs` counts runs of a chunk that had something to create,
     `deferred` those of them that ended in 503, and `fan_out_time` is how long they took.
@@ -44,6 +45,7 @@ class Signals:
     local_rejects: int = 0
     hedges_sent: int = 0
     hedges_won: int = 0
+    hedges_cancelled: int = 0
     fan_outs: int = 0
     deferred: int = 0
     fresh: int = 0
@@ -95,6 +97,7 @@ class Signals:
             local_rejects=self.local_rejects + other.local_rejects,
             hedges_sent=self.hedges_sent + other.hedges_sent,
             hedges_won=self.hedges_won + other.hedges_won,
+            hedges_cancelled=self.hedges_cancelled + other.hedges_cancelled,
             fan_outs=self.fan_outs + other.fan_outs,
             deferred=self.deferred + other.deferred,
             fresh=self.fresh + other.fresh,
@@ -118,6 +121,7 @@ class Signals:
             local_rejects=counts.get("local_rejects", 0),
             hedges_sent=counts.get("hedges_sent", 0),
             hedges_won=counts.get("hedges_won", 0),
+            hedges_cancelled=counts.get("hedges_cancelled", 0),
             fan_outs=counts.get("fan_outs", 0),
             deferred=counts.get("deferred", 0),
             fresh=counts.get("fresh", 0),
@@ -160,6 +164,10 @@ class Tally:
     def hedged(self, *, won: bool = False) -> None:
         """Count a hedge when it is sent, and again when it wins."""
         self._counts["hedges_won" if won else "hedges_sent"] += 1
+
+    def cancelled(self, attempts: int) -> None:
+        """Count attempts that another's answer ended."""
+        self._counts["hedges_cancelled"] += attempts
 
     def fanned_out(self, seconds: float, *, deferred: bool) -> None:
         """Count a fan-out that had something to create."""

@@ -125,6 +125,7 @@ def test_slow_publish_is_hedged_and_the_loser_is_cancelled(
     signals = publisher.drain_signals()
     assert [one.outcome for one in results] == [Outcome.CREATED] * 3
     assert (signals.hedges_sent, signals.hedges_won, signals.accepted) == (1, 1, 3)
+    assert signals.hedges_cancelled == 1
     assert sent(topics) == [ids(0, 1, 2)] * 2
 
 

@@ -8,11 +8,14 @@ import injector.publishing
 from tests.docs.reading import examples
 from tests.emulator.live import live_emulator
 
+SHOWN = "import prometheus_client\nprint(prometheus_client.generate_latest().decode())"
 
-def test_the_documented_example_publishes(tmp_path):
+
+def test_the_documented_examples_publish_and_tell_of_it(tmp_path):
     (example,) = (one for one in examples("python") if "HedgedPublisherClient" in one.text)
+    (collector,) = (one for one in examples("python") if "HedgingCollector" in one.text)
     script = tmp_path / "example.py"
-    script.write_text(example.text)
+    script.write_text(f"{example.text}\n{collector.text}\n{SHOWN}")
     with live_emulator(topics=("projects/my-project/topics/events",)) as live:
         address = f"127.0.0.1:{live.running.port}"
         done = subprocess.run(
@@ -25,6 +28,7 @@ def test_the_documented_example_publishes(tmp_path):
         )
     assert "published" in done.stdout
     assert "0 hedges sent" in done.stdout
+    assert 'pubsub_publish_seconds_count{publisher="events"} 1.0' in done.stdout
 
 
 def test_the_public_names_are_listed_in_order():

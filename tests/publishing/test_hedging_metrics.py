@@ -1,0 +1,44 @@
+"""What Prometheus is told of hedged publishers."""
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from injector.publishing.prometheus import HedgingCollector
+from tests.emulator.live import eventually
+from tests.emulator.pubsub import TOPIC
+
+
+def told(registry: CollectorRegistry) -> dict[str, float]:
+    lines = generate_latest(registry).decode().splitlines()
+    pairs = [line.rsplit(" ", 1) for line in lines if not line.startswith("#")]
+    return {name: float(value) for name, value in pairs}
+
+
+def test_hedges_tokens_and_latency_are_told_by_publisher(bench):
+    publisher = bench.warm(bench.publisher())
+    bench.plan({"effect": "delay", "times": 1, "latency": {"fixed_s": 600}})
+    registry = CollectorRegistry()
+    registry.register(HedgingCollector({"events": publisher}))
+    publisher.publish(TOPIC, b"x").result(20)
+    eventually(lambda: told(registry)['pubsub_publish_seconds_count{publisher="events"}'] == 6)
+    found = told(registry)
+    assert found['pubsub_publish_hedges_total{end="sent",publisher="events"}'] == 1
+    assert found['pubsub_publish_hedges_total{end="won",publisher="events"}'] == 1
+    assert found['pubsub_publish_cancelled_total{publisher="events"}'] == 1
+    assert found['pubsub_publish_hedge_tokens{publisher="events"}'] == 0.2
+    assert found['pubsub_publish_seconds_bucket{le="+Inf",publisher="events"}'] == 6
+    assert 0.1 <= found['pubsub_publish_seconds_sum{publisher="events"}'] < 60
+
+
+def test_buckets_add_up_and_never_fall(bench):
+    publisher = bench.warm(bench.publisher())
+    registry = CollectorRegistry()
+    registry.register(HedgingCollector({"events": publisher}))
+    counts = [value for name, value in told(registry).items() if "seconds_bucket" in name]
+    assert counts == sorted(counts)
+    assert (counts[-1], len(counts)) == (5, 18)
+
+
+def test_publisher_without_hedging_is_left_out(bench):
+    registry = CollectorRegistry()
+    registry.register(HedgingCollector({"plain": bench.publisher(None)}))
+    assert told(registry) == {}
