@@ -15,16 +15,21 @@ from injector.delivery.topics import PubSubTopics
 from injector.errors import NotFound
 from injector.pacing.hedge import HedgingSettings
 from tests import scripted_topics
+from tests.emulator.live import live_emulator
+from tests.emulator.pubsub import Clients, clients_of
 
-TOPIC = "projects/p/topics/users"
+TOPIC, SUBSCRIPTION = "projects/p/topics/users", "projects/p/subscriptions/users"
 
 
 def message(number: int = 0, **fields: object) -> Create:
     return Create(**{"queue": TOPIC, "task_id": f"m{number}", "url": "", "body": b"x", **fields})
 
 
+BAD = {"headers": (("goog", "an attribute that Pub/Sub refuses"),)}
+
+
 class Adapter:
-    """A way of publishing; a message whose data is `bad` is refused, alone or with others."""
+    """A way of publishing; a message that is `BAD` is refused, alone or with others."""
 
     def __init__(
         self, publisher: Creator, topics: Topics, published: Callable[[], list[str]]
@@ -38,13 +43,13 @@ class Adapter:
 
 
 def in_memory(_stack: ExitStack) -> Adapter:
-    topics = MemoryTopics([TOPIC], valid=lambda one: one.body != b"bad")
+    topics = MemoryTopics([TOPIC], valid=lambda one: not one.headers)
     return Adapter(topics, topics, lambda: [one.task_id for one in topics.topics[TOPIC]])
 
 
 def over_grpc(stack: ExitStack, delivery: Delivery) -> Adapter:
     def valid(one: scripted_topics.Message) -> bool:
-        return one.data != b"bad"
+        return "goog" not in one.attributes
 
     served = scripted_topics.Topics({TOPIC: []}, valid=valid)
     address = Address(emulator_host=stack.enter_context(scripted_topics.serve(served)).address)
@@ -57,6 +62,25 @@ def over_grpc(stack: ExitStack, delivery: Delivery) -> Adapter:
     return Adapter(make_publisher(connection, delivery), PubSubTopics(connection), published)
 
 
+def over_the_emulator(stack: ExitStack) -> Adapter:
+    """Publish to the emulator, and read by the client that subscribers have."""
+    starts = (f"{SUBSCRIPTION}={{topic: {TOPIC}}}",)
+    live = stack.enter_context(live_emulator(topics=(TOPIC,), subscriptions=starts))
+    port = stack.enter_context(clients_of(live.running.port))
+    clients = Clients(port.publisher(), port.subscriber())
+    connection = Connection(Address(emulator_host=f"127.0.0.1:{live.running.port}"))
+    stack.callback(connection.close)
+
+    def published() -> list[str]:
+        pulled = clients.pull(1000, SUBSCRIPTION)
+        if pulled:
+            clients.extend(*pulled, seconds=0, subscription=SUBSCRIPTION)
+        return [one.message.attributes["injector-id"] for one in pulled]
+
+    delivery = Delivery(hedging=HedgingSettings())
+    return Adapter(make_publisher(connection, delivery), PubSubTopics(connection), published)
+
+
 def plain(stack: ExitStack) -> Adapter:
     return over_grpc(stack, Delivery())
 
@@ -65,7 +89,7 @@ def hedged(stack: ExitStack) -> Adapter:
     return over_grpc(stack, Delivery(hedging=HedgingSettings()))
 
 
-@pytest.fixture(params=[in_memory, plain, hedged])
+@pytest.fixture(params=[in_memory, plain, hedged, over_the_emulator])
 def adapter(request: pytest.FixtureRequest) -> Iterator[Adapter]:
     make: Callable[[ExitStack], Adapter] = request.param
     with ExitStack() as stack:
@@ -87,7 +111,7 @@ def test_message_published_again_comes_twice_under_the_same_id(adapter: Adapter)
 
 @pytest.mark.parametrize("bad", [{0}, {99}, {3, 50, 51}, set(range(100))])
 def test_bad_messages_are_rejected_one_by_one(adapter: Adapter, bad: set[int]) -> None:
-    messages = [message(n, body=b"bad" if n in bad else b"x") for n in range(100)]
+    messages = [message(n, **(BAD if n in bad else {})) for n in range(100)]
     rejected = {n for n, end in enumerate(adapter.outcomes(*messages)) if end is Outcome.REJECTED}
     assert rejected == bad
     assert adapter.published() == [f"m{n}" for n in range(100) if n not in bad]

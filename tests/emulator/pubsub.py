@@ -54,9 +54,11 @@ class Clients:
         ids = [each.ack_id for each in received]
         self.subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=ids)
 
-    def extend(self, *received: ReceivedMessage, seconds: int) -> None:
+    def extend(
+        self, *received: ReceivedMessage, seconds: int, subscription: str = SUBSCRIPTION
+    ) -> None:
         self.subscriber.modify_ack_deadline(
-            subscription=SUBSCRIPTION,
+            subscription=subscription,
             ack_ids=[each.ack_id for each in received],
             ack_deadline_seconds=seconds,
         )
