@@ -14,6 +14,7 @@ from tests.emulator.direct import START, Direct, direct_emulator, refused
 
 FULL = tasks_v2.Task.View.FULL
 NUMBERS = count()
+QUEUE = "projects/p/locations/us-central1/queues/q"
 _LONG = ["http://" + "x" * length for length in (2076, 2077)]
 
 names = st.sampled_from(["X-A", "x-b", "Content-Type", "User-Agent", "Host", "X-CloudTasks-X", ""])
@@ -54,12 +55,16 @@ def emulator():
         yield emulator
 
 
+def ordinary(task: messages.Task):
+    whole = task.SerializeToString()
+    return task_wire.read(whole, 0, len(whole))
+
+
 def made(emulator: Direct, task: messages.Task, task_id: str):
     """Return what became of a task: its answers, and its stored form, or how it was refused."""
-    queue = "projects/p/locations/us-central1/queues/q"
     if task_id:
-        task.name = f"{queue}/tasks/{task_id}"
-    request = tasks_v2.CreateTaskRequest(parent=queue)
+        task.name = f"{QUEUE}/tasks/{task_id}"
+    request = tasks_v2.CreateTaskRequest(parent=QUEUE)
     tasks_v2.CreateTaskRequest.pb(request).task.CopyFrom(task)
     try:
         answer = emulator.client.create_task(request)
@@ -67,7 +72,7 @@ def made(emulator: Direct, task: messages.Task, task_id: str):
         return error.message
     stored = emulator.client.get_task(request={"name": answer.name, "response_view": FULL})
     form = (
-        emulator.parts.service.registry.queues[queue]
+        emulator.parts.service.registry.queues[QUEUE]
         .names.task(answer.name.rpartition("/")[2])
         .form
     )
@@ -80,15 +85,37 @@ def made(emulator: Direct, task: messages.Task, task_id: str):
 def test_both_ways_make_the_same_task(emulator, task, is_named):
     short = messages.Task(**task)
     long = messages.Task(dispatch_count=1, **task)  # output only: dropped, and not ordinary
-    assert task_wire.request_of(long) is None
+    assert ordinary(long) is None
     ids = (f"{next(NUMBERS):019}", f"{next(NUMBERS):019}") if is_named else ("", "")
     assert made(emulator, short, ids[0]) == made(emulator, long, ids[1])
+
+
+@given(st.lists(st.tuples(tasks, st.sampled_from(["", QUEUE]), st.integers(0, 2)), max_size=5))
+def test_batch_is_read_as_its_tasks_are(created):
+    batch = messages.BatchCreateTasksRequest(parent=QUEUE)
+    for task, parent, view in created:
+        batch.requests.add(parent=parent, response_view=view).task.CopyFrom(messages.Task(**task))
+    found = task_wire.read_batch(batch.SerializeToString(), QUEUE, len(created))
+    alone = [None if view else ordinary(messages.Task(**task)) for task, _, view in created]
+    assert found == alone
+
+
+@pytest.mark.parametrize("unknown", ["request", "task", "create", "batch"])
+def test_batch_of_a_newer_client_goes_the_long_way_or_is_read_alike(unknown):
+    batch = messages.BatchCreateTasksRequest(parent=QUEUE)
+    task = batch.requests.add(parent=QUEUE).task
+    task.http_request.url = "http://t.test/"
+    known = task_wire.read_batch(batch.SerializeToString(), QUEUE, 1)
+    parts = {"request": task.http_request, "task": task, "create": batch.requests[0]}
+    parts.get(unknown, batch).MergeFromString(b"\xfa\x07\x02hi")
+    found = task_wire.read_batch(batch.SerializeToString(), QUEUE, 1)
+    assert found == (known if unknown == "batch" else [None])
 
 
 @pytest.mark.parametrize("body", [b"", b"x" * 300])
 def test_ordinary_task_goes_the_short_way(body):
     request = {"url": "http://t.test/", "headers": {"A": "b"}, "body": body}
-    assert task_wire.request_of(messages.Task(name="n" * 200, http_request=request))
+    assert ordinary(messages.Task(name="n" * 200, http_request=request))
 
 
 def test_limit_of_a_task_holds_to_the_byte(emulate):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from injector.emulator.api import instants, messages, paths, refusals, tasks, views
+from injector.emulator.api import instants, messages, paths, refusals, task_wire, tasks, views
 from injector.emulator.api.operations import Pending
 from injector.emulator.api.refusals import invalid, pack
 from injector.emulator.api.service import Failure, Service
@@ -22,16 +22,18 @@ _NONE_SUCCEEDED = (
 _CREATED = "type.googleapis.com/google.cloud.tasks.v2.BatchCreateTasksResponse"
 
 Failures = dict[int, RpcError]
+_Create = task_wire.Ordinary | messages.CreateTaskRequest
+"""One create of a batch: as the bytes of an ordinary task, or as the message it came in."""
 
 
 def batch_create_tasks(service: Service, request: messages.BatchCreateTasksRequest) -> bytes:
     """Put up to 100 tasks into one queue; each succeeds or fails by itself."""
-    _check_creates(request)
+    creates = _creates(request)
     queue = service.queue_for_tasks(request.parent)
 
     def work(operation: messages.Operation, most: int) -> Failures:
         failures: Failures = {}
-        made = list(_created(service, queue, request.requests[:most], failures))
+        made = list(_created(service, queue, creates[:most], failures))
         if made:
             operation.response.type_url = _CREATED
             operation.response.value = b"".join(made)
@@ -144,15 +146,20 @@ def _set_error(operation: messages.Operation, code: int, message: str) -> None:
     operation.error.message = message
 
 
-def _check_creates(request: messages.BatchCreateTasksRequest) -> None:
-    if not request.requests:
+def _creates(request: messages.BatchCreateTasksRequest) -> list[_Create]:
+    """Return what a batch is to create; raises RpcError if it is none."""
+    requests, parent = request.requests, request.parent
+    if not requests:
         raise invalid("BatchCreateTasksRequest.requests must not be empty.")
-    if len(request.requests) > _MOST_CREATES:
+    if len(requests) > _MOST_CREATES:
         raise invalid("BatchCreateTasksRequest.requests can hold at most 100 requests.")
-    allowed = ("", request.parent)
-    for create in request.requests:
-        if create.parent not in allowed:
+    whole = request.SerializeToString()
+    ordinary = task_wire.read_batch(whole, parent, len(requests))
+    creates = [one or requests[index] for index, one in enumerate(ordinary)]
+    for create in creates:
+        if not isinstance(create, tuple) and create.parent not in ("", parent):
             raise invalid("Every request's parent must be the parent of the batch.")
+    return creates
 
 
 def _check_deletes(queue: Queue, request: messages.BatchDeleteTasksRequest) -> None:
@@ -166,23 +173,25 @@ def _check_deletes(queue: Queue, request: messages.BatchDeleteTasksRequest) -> N
 
 
 def _created(
-    service: Service,
-    queue: Queue,
-    requests: Sequence[messages.CreateTaskRequest],
-    failures: Failures,
+    service: Service, queue: Queue, creates: Sequence[_Create], failures: Failures
 ) -> Iterator[bytes]:
     """Yield each stored task as a serialized item of the response."""
     now = service.now()
-    for index, create in enumerate(requests):
+    for index, create in enumerate(creates):
         try:
             if queue.state is QueueState.DISABLED:  # deleted since the batch was started
                 raise refusals.queue_missing()
-            view = views.check(create.response_view)
-            form = tasks.put(service, queue, create.task, view, now=now)
+            form = _put(service, queue, create, now=now)
         except RpcError as error:
             failures[index] = error
         else:
-            yield b"\x0a" + varint(len(form)) + form
+            yield b"\x0a%b%b" % (varint(len(form)), form)
+
+
+def _put(service: Service, queue: Queue, create: _Create, *, now: float) -> bytes:
+    if isinstance(create, tuple):
+        return tasks.put_ordinary(service, queue, create, now=now)[1] + tasks.VIEW[messages.BASIC]
+    return tasks.put(service, queue, create.task, views.check(create.response_view), now=now)
 
 
 def _deleted(service: Service, names: Sequence[str]) -> Failures:

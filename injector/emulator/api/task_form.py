@@ -51,10 +51,13 @@ def retry_of(task: messages.Task) -> RetryConfig | None:
 
 
 def schedule_time(task: messages.Task, *, now: float) -> float:
-    """Return when the task is due: as asked, but not in the past, nor beyond 30 days."""
-    if not task.HasField("schedule_time"):
-        return now
-    asked = instants.read(task.schedule_time, field="Task.scheduleTime")
+    """Return when the task is due: as asked, or now."""
+    return due_at(task.schedule_time, now=now) if task.HasField("schedule_time") else now
+
+
+def due_at(stamp: messages.Timestamp, *, now: float) -> float:
+    """Return when a task asked for then is due: not in the past, nor beyond 30 days."""
+    asked = instants.read(stamp, field="Task.scheduleTime")
     if asked - now > HORIZON_S:
         raise invalid(
             f"The Task.scheduleTime, {instants.in_pacific_time(asked)}, is too far in the "

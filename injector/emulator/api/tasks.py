@@ -17,7 +17,7 @@ from injector.emulator.state.queue import Queue
 from injector.emulator.state.task import Task
 
 _LARGEST_PAGE = 1000
-_VIEW = {messages.BASIC: b"\x58\x01", messages.FULL: b"\x58\x02"}
+VIEW = {messages.BASIC: b"\x58\x01", messages.FULL: b"\x58\x02"}
 """The field `view`, serialized: appended to a stored form, it makes an answer of it."""
 
 
@@ -30,20 +30,37 @@ def create_task(service: Service, request: messages.CreateTaskRequest) -> bytes:
 
 def put(service: Service, queue: Queue, message: messages.Task, view: int, *, now: float) -> bytes:
     """Check, complete and store a task; return it serialized in the view that was asked for."""
-    name = message.name
+    whole = message.SerializeToString()
+    ordinary = task_wire.read(whole, 0, len(whole))
+    if ordinary is not None:
+        form, bodiless = put_ordinary(service, queue, ordinary, now=now)
+        return (form if view == messages.FULL else bodiless) + VIEW[view]
+    task = _new(service, queue, message.name, now=now)
+    return _put_by_fields(service, queue, message, task, view)
+
+
+def put_ordinary(
+    service: Service, queue: Queue, ordinary: task_wire.Ordinary, *, now: float
+) -> tuple[bytes, bytes]:
+    """Store an ordinary task; return its form, and the same without the body."""
+    name, request, body, schedule = ordinary
+    task = _new(service, queue, name, now=now)
+    if schedule:
+        task.schedule_at = task_form.due_at(task_wire.schedule_of(schedule), now=now)
+    both = task_wire.forms(queue.prefix + task.id, request, body, task.schedule_at, now)
+    if len(both[0]) > service.rules.max_task_bytes:
+        raise task_too_large()
+    task.form = both[0]
+    _add(service, queue, task)
+    return both
+
+
+def _new(service: Service, queue: Queue, name: str, *, now: float) -> Task:
+    """Return a task under its name, or under one that is made up, in no queue yet."""
     task_id = _claim(queue, name, now=now) if name else service.make_id(queue, now=now)
     task = Task(task_id, b"", now, now)
     task.generated = not name
-    request = task_wire.request_of(message)
-    if request is None:
-        return _put_by_fields(service, queue, message, task, view)
-    task.schedule_at = task_form.schedule_time(message, now=now)
-    form, bodiless = task_wire.forms(queue.prefix + task_id, request, task.schedule_at, now)
-    if len(form) > service.rules.max_task_bytes:
-        raise task_too_large()
-    task.form = form
-    _add(service, queue, task)
-    return (form if view == messages.FULL else bodiless) + _VIEW[view]
+    return task
 
 
 def _put_by_fields(
@@ -133,4 +150,4 @@ def _answer(form: bytes, message: messages.Task, view: int) -> bytes:
     if view == messages.BASIC:
         views.drop_body(message)
         form = message.SerializeToString()
-    return form + _VIEW[view]
+    return form + VIEW[view]

@@ -92,6 +92,7 @@ def _start(queue: Queue, task: Task, *, now: float) -> Attempt:
 def _begin(queue: Queue, task: Task, *, schedule_at: float, now: float, forced: bool) -> Attempt:
     queue.pace.dispatched(now=now)
     task.due = NOT_QUEUED
+    task.in_line = False
     attempt = Attempt(task, task.dispatch_count, schedule_at, now, forced)
     if not task.dispatch_count:
         task.first_dispatch_at = now

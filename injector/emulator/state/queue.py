@@ -1,5 +1,6 @@
 """A queue: its tasks, its settings and what it may dispatch."""
 
+from collections import deque
 from collections.abc import Iterator
 from enum import Enum
 from heapq import heapify, heappop, heappush
@@ -24,17 +25,21 @@ class Queue:
     """Tasks in the order of their schedule times, under the queue's limits.
 
     `order` holds the tasks as created, and gone ones until they are most of it, so that pages
-    of a million tasks cost no more than pages of ten. `blocked_until` is when the rate lets
-    the next task go; infinite while the concurrency limit is reached.
+    of a million tasks cost no more than pages of ten. `line` holds those that came in the order
+    of their times, as most do, and costs the same however long it is; the others, and those to
+    be tried again, are in `heap`. `blocked_until` is when the rate lets the next task go; infinite
+    while the concurrency limit is reached.
     """
 
     __slots__ = (
+        "_line_end",
         "_next_seq",
         "blocked_until",
         "bucket",
         "heap",
         "in_flight",
         "limits",
+        "line",
         "name",
         "names",
         "opened_at",
@@ -55,12 +60,14 @@ class Queue:
         self.purged_at: float | None = None
         self.names = Names()
         self.order: list[Task] = []
+        self.line: deque[Task] = deque()
         self.heap: list[tuple[float, int, Task]] = []
         self.pace = Pace(dynamics, now=now)
         self.bucket = Bucket(rate=1.0, burst=1.0, now=now)
         self.in_flight = 0
         self.blocked_until = -inf
         self.wake_at = inf
+        self._line_end = -inf
         self._next_seq = 0
         self.retune(now=now)
         self._fill(now=now)
@@ -85,19 +92,26 @@ class Queue:
         self._next_seq = task.seq + 1
         self.names.add(task)
         self.order.append(task)
-        task.due = task.schedule_at
-        heappush(self.heap, (task.due, task.seq, task))
+        due = task.due = task.schedule_at
+        line = self.line
+        if due >= self._line_end or not line:
+            task.in_line = True
+            self._line_end = due
+            line.append(task)
+        else:
+            heappush(self.heap, (due, task.seq, task))
 
     def schedule(self, task: Task, at: float) -> None:
         """Let the task be attempted at that time, instead of at any time set before."""
-        task.schedule_at = at
-        task.due = at
+        task.schedule_at = task.due = at
+        task.in_line = False
         heappush(self.heap, (at, task.seq, task))
 
     def remove(self, task: Task, *, reserved_until: float) -> None:
         """Drop a task and reserve its id until then; an attempt in flight changes nothing more."""
         task.form = b""
         task.due = NOT_QUEUED
+        task.in_line = False
         self.names.free(task.id, until=reserved_until)
         self._compact()
 
@@ -126,14 +140,16 @@ class Queue:
         return found
 
     def first_due(self) -> Task | None:
-        """Return the task to attempt next, whenever that is, and leave it in the heap."""
-        heap = self.heap
-        while heap:
-            at, _, task = heap[0]
-            if task.due == at:
-                return task
+        """Return the task to attempt next, whenever that is, and leave it where it is."""
+        line, heap = self.line, self.heap
+        while line and not line[0].in_line:
+            line.popleft()
+        while heap and heap[0][2].due != heap[0][0]:
             heappop(heap)
-        return None
+        if not (line and heap):
+            return line[0] if line else heap[0][2] if heap else None
+        first = line[0]
+        return first if (first.due, first.seq) < heap[0][:2] else heap[0][2]
 
     def _fill(self, *, now: float) -> None:
         rate = self.limits.rate.max_dispatches_per_second
@@ -144,6 +160,8 @@ class Queue:
         live = self.names.live
         if len(self.order) > 2 * live + 1000:
             self.order = [task for task in self.order if task.form]
+        if len(self.line) > 2 * live + 1000:
+            self.line = deque([task for task in self.line if task.in_line])
         if len(self.heap) > 2 * live + 1000:
             self.heap = [entry for entry in self.heap if entry[2].due == entry[0]]
             heapify(self.heap)

@@ -14,7 +14,8 @@ class Task:
 
     `form` is the serialized task as the service keeps it, without its schedule time and
     counts; it is empty once the task is gone. `due` is the time of its valid entry in the
-    queue's heap, or NOT_QUEUED. Times are Unix seconds.
+    queue, or NOT_QUEUED; `in_line` tells whether that entry is in the queue's line. Times are
+    Unix seconds.
     """
 
     __slots__ = (
@@ -27,6 +28,7 @@ class Task:
         "generated",
         "id",
         "in_flight",
+        "in_line",
         "last",
         "previous_status",
         "response_count",
@@ -50,6 +52,7 @@ class Task:
         self.response_count = 0
         self.executions = 0
         self.in_flight = 0
+        self.in_line = False
         self.first_dispatch_at = 0.0
         self.previous_status: int | None = None
         self.last: LastAttempt | None = None
