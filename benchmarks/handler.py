@@ -180,7 +180,7 @@ def emulator_program(folder: Path, port: int, control: int) -> Program:
     return Program(
         name="emulator",
         command=(
-            *(sys.executable, "-m", "injector.emulator", "--dynamics", "off"),
+            *(sys.executable, "-m", "injector.emulator", "--quiet", "--dynamics", "off"),
             *("--port", str(port), "--control-port", str(control)),
             *(part for queue in queues for part in ("--queue", queue)),
         ),

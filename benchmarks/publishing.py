@@ -86,7 +86,7 @@ class Server:
 def emulator() -> Iterator[Server]:
     """Run an emulator with one topic and one subscription."""
     port, control = free_ports(2)
-    command = [sys.executable, "-m", "injector.emulator", "--port", str(port)]
+    command = [sys.executable, "-m", "injector.emulator", "--quiet", "--port", str(port)]
     command += ["--control-port", str(control), "--topic", TOPIC]
     command += ["--subscription", f"{SUBSCRIPTION}={{topic: {TOPIC}}}"]
     with subprocess.Popen(command) as process:

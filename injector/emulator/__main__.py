@@ -2,16 +2,17 @@
 
 import logging
 from pathlib import Path
+from typing import Unpack
 
 import click
 
+from injector.emulator.announcement import announce
 from injector.emulator.api.service import Rules
+from injector.emulator.asked import Asked, options_of
 from injector.emulator.options import DEFAULT_PORT, Options
-from injector.emulator.server import run
+from injector.emulator.server import Running, run
 from injector.emulator.state.dynamics import PRESETS
-from injector.emulator.state.overload import Overload
 from injector.emulator.state.registry import Windows
-from injector.emulator.transport.ports import Tls
 from injector.errors import Misused
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -111,42 +112,15 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--issuer", default="", help="Issuer in OIDC tokens; the control port by default.")
 @click.option("--seed", default=0, help="Seed of all chance: made-up ids and faults.")
+@click.option("--quiet", is_flag=True, help="Do not say where it listens.")
+@click.option("--json", "as_json", is_flag=True, help="Say it as a line of JSON, for scripts.")
 @click.option(
     "--log-level",
     default="WARNING",
     type=click.Choice(("DEBUG", "INFO", "WARNING", "ERROR"), case_sensitive=False),
     help="Least level of what is logged.",
 )
-def main(  # noqa: PLR0913, PLR0917  # one for each option
-    host: str,
-    port: int,
-    control_port: int | None,
-    tls_certificate: Path | None,
-    tls_key: Path | None,
-    app_engine: str,
-    queues: tuple[str, ...],
-    queues_file: Path | None,
-    topics: tuple[str, ...],
-    subscriptions: tuple[str, ...],
-    auto_create: bool,  # noqa: FBT001  # a flag of the command
-    dynamics: str,
-    speed: float,
-    origin: float | None,
-    frozen: bool,  # noqa: FBT001  # a flag of the command
-    state_file: Path | None,
-    task_window: float,
-    queue_window: float,
-    queue_delay: float,
-    quotas: bool,  # noqa: FBT001  # a flag of the command
-    operation_time: float,
-    accounts: tuple[str, ...],
-    locations: tuple[str, ...],
-    max_queues: int,
-    max_task_bytes: int,
-    issuer: str,
-    seed: int,
-    log_level: str,
-) -> None:
+def main(**asked: Unpack[Asked]) -> None:
     """Run a local Cloud Tasks that behaves like the real one.
 
     Point clients at it with CLOUDTASKS_EMULATOR_HOST or CLOUD_TASKS_EMULATOR_HOST, or an
@@ -159,57 +133,23 @@ def main(  # noqa: PLR0913, PLR0917  # one for each option
 
     Example: injector emulator --topic projects/p/topics/events
     """
-    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s %(message)s")
-    rules = Rules(
-        auto_create=auto_create,
-        max_task_bytes=max_task_bytes,
-        service_accounts=frozenset(accounts),
-        locations=frozenset(locations),
-        max_queues=max_queues,
-        ready_s=queue_delay,
-        operation_s=operation_time,
+    logging.basicConfig(
+        level=asked["log_level"].upper(), format="%(levelname)s %(name)s %(message)s"
     )
     try:
-        options = Options(
-            host=host,
-            port=port,
-            control_port=control_port,
-            tls=_tls(tls_certificate, tls_key),
-            app_engine=_url(app_engine),
-            queues=queues,
-            queues_file=queues_file,
-            topics=topics,
-            subscriptions=subscriptions,
-            speed=speed,
-            origin=origin,
-            frozen=frozen,
-            dynamics=PRESETS[dynamics],
-            overload=Overload() if dynamics == "faithful" else None,
-            windows=Windows(task_s=task_window, queue_s=queue_window),
-            rules=rules,
-            quotas=quotas,
-            state_file=state_file,
-            seed=seed,
-            issuer=issuer,
-        )
-        run(options)
+        options = options_of(asked)
+        run(options, lambda emulator: _tell(asked, options, emulator))
     except Misused as error:
         raise click.UsageError(str(error)) from error
 
 
-def _tls(certificate: Path | None, key: Path | None) -> Tls | None:
-    if certificate is None and key is None:
-        return None
-    if certificate is None or key is None:
-        raise Misused("TLS needs both --tls-certificate and --tls-key")
-    return Tls(certificate, key)
-
-
-def _url(address: str) -> str:
-    """Return a base URL; the variable of other emulators holds a mere HOST:PORT."""
-    if address and "://" not in address:
-        address = f"http://{address}"
-    return address.rstrip("/")
+def _tell(asked: Asked, options: Options, emulator: Running) -> None:
+    """Say where the emulator is, unless nobody wants to know."""
+    said = announce(options, emulator.port, emulator.control_port)
+    if asked["as_json"]:
+        click.echo(said.json())
+    elif not asked["quiet"]:
+        click.echo(said.text())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
@@ -43,9 +43,9 @@ class Running:
     parts: Parts
 
 
-def run(options: Options) -> None:
-    """Run an emulator until the process is told to stop."""
-    event_loop.run(_run(options))
+def run(options: Options, tell: Callable[[Running], None]) -> None:
+    """Run an emulator until the process is told to stop; tell of it once it is up."""
+    event_loop.run(_run(options, tell))
 
 
 @asynccontextmanager
@@ -120,13 +120,14 @@ async def _dispatching(parts: Parts, options: Options) -> AsyncIterator[None]:
         client.close()
 
 
-async def _run(options: Options) -> None:
+async def _run(options: Options, tell: Callable[[Running], None]) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     async with running(options) as emulator:
         _log.info("emulator.started port=%s control_port=%s", emulator.port, emulator.control_port)
+        tell(emulator)
         sparing = asyncio.create_task(spare_the_collector())
         await stopped.wait()
         sparing.cancel()

@@ -1,5 +1,6 @@
 """The emulator as a process of its own: started, called, stopped, killed."""
 
+import json
 import os
 import signal
 import socket
@@ -15,6 +16,8 @@ from google.cloud import tasks_v2
 from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpcTransport
 
 from injector.emulator.__main__ import main
+from injector.emulator.announcement import announce
+from injector.emulator.options import Options
 from tests.emulator.live import eventually
 
 LOCATION = "projects/p/locations/us-central1"
@@ -53,11 +56,45 @@ def client(port: int) -> Iterator[tasks_v2.CloudTasksClient]:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_process_ends_cleanly_when_told_to(number):
     port = free_port()
-    with process(port, "--queue", QUEUE) as started, client(port) as caller:
+    with process(port, "--queue", QUEUE, "--quiet") as started, client(port) as caller:
         assert caller.get_queue(name=QUEUE).name == QUEUE
         started.send_signal(number)
         output, _ = started.communicate(timeout=20)
         assert (started.returncode, output) == (0, b"")
+
+
+def test_process_says_where_it_is_and_how_to_use_it(tmp_path):
+    port, control, state = free_port(), free_port(), tmp_path / "state.db"
+    with process(port, "--control-port", str(control), "--state-file", str(state)) as started:
+        said = [started.stdout.readline().decode() for _ in range(2)]
+    rest = f"REST and control at http://127.0.0.1:{control}"
+    assert said == [
+        f"Cloud Tasks emulator: gRPC at 127.0.0.1:{port}, {rest}, state in {state}\n",
+        f"export CLOUDTASKS_EMULATOR_HOST=127.0.0.1:{port}\n",
+    ]
+
+
+def test_script_reads_the_port_that_was_free():
+    command = [sys.executable, "-m", "injector.emulator", "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as started:
+        said = json.loads(started.stdout.readline())
+        port = int(said["grpc"].rpartition(":")[2])
+        assert listens(port)
+        started.kill()
+    assert said == {
+        "event": "emulator.started",
+        "grpc": f"127.0.0.1:{port}",
+        "tls": False,
+        "control": None,
+        "state_file": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"), [("0.0.0.0", "127.0.0.1:1"), ("::1", "[::1]:1"), ("lan.test", "lan.test:1")]
+)
+def test_address_that_is_told_can_be_used(host, shown):
+    assert announce(Options(host=host), 1, None).grpc == shown
 
 
 def test_killed_process_has_lost_nothing_that_it_confirmed(tmp_path):

@@ -14,6 +14,7 @@ from injector.emulator.assembly import assemble
 from injector.emulator.dispatch.requests import Requests
 from injector.emulator.dispatch.tokens import Issuer
 from injector.emulator.options import Options
+from injector.emulator.pubsub import messages as pubsub_messages
 from injector.emulator.pubsub.methods import PUBLISHER, SUBSCRIBER
 from injector.emulator.rpc import Code, RpcError
 from injector.emulator.state.task import Outcome
@@ -57,6 +58,7 @@ NAMING = ("name", "parent", "resource", "queue", "task", "url", "requests")
 NAMING += ("topic", "subscription", "project", "messages", "max_messages", "return_immediately")
 ODD = [f"{QUEUE}/tasks/{'x' * 501}", "projects/p", "(" * 60, "a.b.c", "é\0", ""]
 TEXTS = st.text(max_size=20) | st.sampled_from(ODD)
+STREAMING_PULL = SUBSCRIBER + "StreamingPull"
 INTEGERS = st.sampled_from([0, 1, -1, 2, 5, 101, 2**31 - 1, -(2**31)])
 LARGE = INTEGERS | st.sampled_from([2**63 - 1, -(2**63), 4102444800])
 SCALARS = {
@@ -168,6 +170,33 @@ def test_no_request_is_answered_internal(method, data):
 @given(request=st.binary(max_size=200))
 def test_no_bytes_are_answered_internal(method, request):
     assert ask(emulator(), method, request) is not Code.INTERNAL
+
+
+async def talk(parts, requests: list[bytes]) -> Code:
+    """Say these things in a StreamingPull, then no more; return how it ended."""
+
+    async def said():
+        for request in requests:
+            yield request
+
+    try:
+        async for _ in parts.pubsub.streams[STREAMING_PULL](said(), {}):
+            await asyncio.sleep(0)
+    except RpcError as error:
+        return error.code
+    return Code.OK
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_no_streaming_pull_breaks(data):
+    kind = pubsub_messages.StreamingPullRequest
+    first = {"subscription": SUBSCRIPTION, "stream_ack_deadline_seconds": 10}
+    more = data.draw(st.lists(fields_of(kind, 2) | st.just(first), max_size=4))
+    requests = [kind(**fields).SerializeToString() for fields in [first, *more]]
+    requests += data.draw(st.lists(st.binary(max_size=30), max_size=2))
+    requests = data.draw(st.sampled_from([requests, requests[1:]]))
+    assert asyncio.run(talk(emulator(), requests)) is not Code.INTERNAL
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))

@@ -47,6 +47,25 @@ def test_the_fields_of_a_mask_change_and_others_stay(clients):
         clients.publisher.update_topic(topic={"name": TOPIC}, update_mask={"paths": ["name"]})
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "what"),
+    [
+        ("schema_settings", {"schema": "projects/p/schemas/s"}, "schemas"),
+        ("ingestion_data_source_settings", {"aws_kinesis": {"stream_arn": "a"}}, "ingestion"),
+        ("message_transforms", [{"javascript_udf": {"function_name": "f"}}], "transforms"),
+    ],
+)
+def test_a_topic_that_would_do_what_is_not_emulated_is_refused(clients, field, value, what):
+    with refused("UNIMPLEMENTED", what):
+        clients.topic(OTHER, **{field: value})
+    clients.topic()
+    with refused("UNIMPLEMENTED", what):
+        clients.publisher.update_topic(
+            topic={"name": TOPIC, field: value}, update_mask={"paths": [field]}
+        )
+    assert not getattr(clients.publisher.get_topic(topic=TOPIC), field)
+
+
 def test_each_subscription_gets_each_message_with_id_time_and_attributes(clients):
     clients.topic()
     clients.subscription()

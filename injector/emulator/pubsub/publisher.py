@@ -20,11 +20,17 @@ CLIENTS_OWN = "googclient_"
 """What begins the attributes that Google's own clients add, such as a trace's."""
 _MOST_LISTED = 1000
 _ACTIVE = 1
+_NOT_EMULATED = {
+    "schema_settings": "schemas",
+    "ingestion_data_source_settings": "ingestion into topics",
+    "message_transforms": "message transforms",
+}
 
 
 def create_topic(pubsub: PubSub, request: messages.Topic) -> messages.Topic:
     """Make a topic."""
     check_topic(request.name)
+    refusals.check_emulated(request, _NOT_EMULATED)
     if request.name in pubsub.topics.topics:
         raise refusals.exists(request.name)
     if len(pubsub.topics.topics) >= MOST_OF_A_KIND:
@@ -52,7 +58,9 @@ def update_topic(pubsub: PubSub, request: messages.UpdateTopicRequest) -> messag
         )
     if "name" in paths:
         raise invalid("Invalid update_mask provided in the UpdateTopicRequest: name cannot change.")
-    masks.copy_fields(request.topic, messages.Topic(), paths)  # refuses unknown paths first
+    changed = messages.Topic()
+    masks.copy_fields(request.topic, changed, paths)  # refuses unknown paths first
+    refusals.check_emulated(changed, _NOT_EMULATED)
     masks.copy_fields(request.topic, config, paths)
     return config
 

@@ -4,6 +4,9 @@ Codes follow the documentation. The texts on names, missing and doubled resource
 and ack ids are those that users of the service report; the others are ours, in the same manner.
 """
 
+from collections.abc import Mapping
+
+from injector.emulator.api.messages import Message
 from injector.emulator.api.refusals import invalid
 from injector.emulator.rpc import Code, RpcError
 
@@ -51,6 +54,18 @@ def bad_ack_id(ack_id: str) -> RpcError:
 def not_emulated(what: str) -> RpcError:
     """Return the answer to what the emulator does not do."""
     return RpcError(Code.UNIMPLEMENTED, f"The emulator has no {what}.")
+
+
+def check_emulated(config: Message, kinds: Mapping[str, str]) -> None:
+    """Raise RpcError if a field is set that stands for something the emulator does not do."""
+    for name, what in kinds.items():
+        field = config.DESCRIPTOR.fields_by_name.get(name)
+        if field is None:  # the installed client does not know it
+            continue
+        value = getattr(config, name)
+        is_message = field.message_type is not None and not field.is_repeated
+        if value.ByteSize() if is_message else value:
+            raise not_emulated(what)
 
 
 def full() -> RpcError:

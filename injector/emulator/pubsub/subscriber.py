@@ -132,9 +132,7 @@ def render(pubsub: PubSub, subscription: Subscription) -> messages.Subscription:
 
 def complete(config: messages.Subscription) -> Terms:
     """Fill in what is unset, and return the terms; raises RpcError for what cannot be."""
-    for name, what in _NOT_EMULATED.items():
-        if getattr(config, name, None) and _is_set(config, name):
-            raise refusals.not_emulated(what)
+    refusals.check_emulated(config, _NOT_EMULATED)
     deadline = config.ack_deadline_seconds = config.ack_deadline_seconds or DEFAULT_DEADLINE_S
     if not SHORTEST_DEADLINE_S <= deadline <= LONGEST_DEADLINE_S:
         low, high = SHORTEST_DEADLINE_S, LONGEST_DEADLINE_S
@@ -150,10 +148,3 @@ def complete(config: messages.Subscription) -> Terms:
             high=_LONGEST_RETENTION_S,
         )
     return Terms(deadline, retention.seconds, ordered=config.enable_message_ordering)
-
-
-def _is_set(config: messages.Subscription, name: str) -> bool:
-    field = config.DESCRIPTOR.fields_by_name[name]
-    if field.message_type is None or field.is_repeated:
-        return bool(getattr(config, name))
-    return bool(getattr(config, name).ByteSize())
