@@ -3,7 +3,7 @@ locals {
   queue_filter = join(" AND ", [
     "resource.type = \"cloud_tasks_queue\"",
     "resource.labels.location = \"${var.region}\"",
-    "resource.labels.queue_id = monitoring.regex.full_match(\"(${join("|", values(local.group_ids))})-(injector-)?[0-9]+\")",
+    "resource.labels.queue_id = monitoring.regex.full_match(\"(${join("|", values(local.group_ids))})-(injector-)?[0-9]+[a-z]?\")",
   ])
   create_filter = join(" AND ", [
     "resource.type = \"cloud_tasks_queue\"",

@@ -2,6 +2,17 @@ locals {
   group_ids = { for name, group in var.groups : name => join("-", compact([name, group.suffix])) }
   parent    = "projects/${var.project}/locations/${var.region}/queues"
 
+  # The names of an emergency expansion, such as 0000a, which sort between the numbered ones.
+  between = {
+    for name, group in var.groups : name => flatten([
+      for part in [for text in group.between : regex(local.between_form, text)] : [
+        for number in range(tonumber(part.first), tonumber(coalesce(part.last, part.first)) + 1, tonumber(coalesce(part.step, "1"))) :
+        format("%04d%s", number, part.letter)
+      ]
+    ])
+  }
+  between_form = "^\\[?(?P<first>[0-9]{4})(?:-(?P<last>[0-9]{4})(?::(?P<step>[1-9][0-9]{0,2}))?\\])?(?P<letter>[a-z])$"
+
   injector_queues = merge([
     for name, group in var.groups : {
       for number in range(group.injector_queues) : "${local.group_ids[name]}-injector-${number}" => group
@@ -9,7 +20,8 @@ locals {
   ]...)
   target_queues = merge([
     for name, group in var.groups : {
-      for number in range(group.queues) : format("%s-%04d", local.group_ids[name], number) => group
+      for end in concat([for number in range(group.queues) : format("%04d", number)], local.between[name]) :
+      "${local.group_ids[name]}-${end}" => group
     } if !group.topic
   ]...)
 
@@ -31,7 +43,10 @@ locals {
           )
         },
         group.topic ? { topic = google_pubsub_topic.this[name].id } : {
-          queues              = format("%s/%s-[0000-%04d]", local.parent, local.group_ids[name], group.queues - 1)
+          queues = join(",", concat(
+            [format("%s/%s-[0000-%04d]", local.parent, local.group_ids[name], group.queues - 1)],
+            [for text in group.between : "${local.group_ids[name]}-${text}"],
+          ))
         },
       )
     }

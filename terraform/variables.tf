@@ -56,9 +56,12 @@ variable "groups" {
     target queues or a Pub/Sub topic. The rate of the injector queues belongs to the controller,
     which ramps it as `ramp` says; `dispatch` and `retry` are of the target queues. A queue's name
     cannot be used again for days after its deletion: give the group another `suffix` then. Of an
-    `operated` group the service may also set, pause and resume the target queues.
+    `operated` group the service may also set, pause and resume the target queues. The queues of
+    an emergency expansion, whose names sort `between` the numbered ones, are named as the command
+    line prints them, such as between = ["[0000-0198:2]a"].
   EOT
   type = map(object({
+    between = optional(list(string), [])
     dispatch = optional(object({
       concurrency = optional(number, 1000)
       rate        = optional(number, 500)
@@ -108,6 +111,23 @@ variable "groups" {
       1 <= group.queues && group.queues <= 1000 && floor(group.queues) == group.queues
     ])
     error_message = "A group has 1 to 100 injector queues and 1 to 1000 queues, such as injector_queues = 1 and queues = 40."
+  }
+
+  validation {
+    condition = alltrue(flatten([
+      for group in var.groups : [
+        for text in group.between :
+        can(regex("^([0-9]{4}|\\[[0-9]{4}-[0-9]{4}(:[1-9][0-9]{0,2})?\\])[a-z]$", text)) &&
+        try(alltrue([for number in regexall("[0-9]{4}", text) : tonumber(number) < group.queues]), false) &&
+        !group.topic
+      ]
+    ]))
+    error_message = "Queues between others have the number of one of them and a letter, such as between = [\"0000a\", \"[0002-0198:2]a\"]; a topic has none."
+  }
+
+  validation {
+    condition     = alltrue([for group in var.groups : length(group.between) == length(distinct(group.between))])
+    error_message = "Each queue between others is named once, such as between = [\"[0000-0198:2]a\", \"[0001-0199:2]a\"]."
   }
 
   validation {

@@ -25,6 +25,7 @@ from injector.operations.provision import (
 )
 from injector.operations.reconcile import Wanted, changes, limit_problem
 from injector.operations.spec import read_spec, write_spec
+from injector.operations.terraform import group_fields
 from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
 from injector.pacing.ramp import SAFE_RATE
 from injector.queue_names import compact
@@ -129,12 +130,9 @@ def _at_once(spec: ExpandSpec, new: Sequence[str]) -> tuple[PlannedStep, ...]:
 
 
 def _terraform(spec: ExpandSpec, new: Sequence[str]) -> str:
-    if spec.emergency:
-        return (
-            "the module numbers its queues and has no place for these: make them known by "
-            "INJECTOR_GROUPS, and expand on the curve when there is time"
-        )
-    return f"queues = {len(spec.queues) + len(new)}"
+    return group_fields((*spec.queues, *new)) or (
+        "the module does not make queues of such names: make them known by INJECTOR_GROUPS"
+    )
 
 
 def _warnings(

@@ -3,14 +3,19 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from injector.queue_names import compact
+
 RESOURCE = "google_cloud_tasks_queue"
+
+_END = re.compile(r"-(\d{4})([a-z]?)$")
+_EXPRESSION = re.compile(r"-((?:\[\d+-\d+(?::\d+)?\]|\d+)[a-z])$")
 
 
 def import_blocks(queues: Sequence[str], *, group: str, module: str) -> str:
     """Return one block for each queue that the module would make; others are named in a comment.
 
-    The module calls queues `GROUP-0000` and `GROUP-injector-0`, with the group's suffix between
-    if it has one.
+    The module calls queues `GROUP-0000`, `GROUP-0000a` and `GROUP-injector-0`, with the group's
+    suffix between if it has one.
     """
     return "\n".join(_blocks(queues, group.rpartition("/")[2], module))
 
@@ -21,10 +26,28 @@ def _blocks(queues: Sequence[str], group: str, module: str) -> Iterator[str]:
         name = queue.rpartition("/")[2]
         if re.fullmatch(rf"{own}(-.+)?-injector-\d+", name):
             yield _block(f'module.{module}.{RESOURCE}.injector["{name}"]', queue)
-        elif re.fullmatch(rf"{own}(-.+)?-\d{{4,}}", name):
+        elif re.fullmatch(rf"{own}(-.+)?-\d{{4,}}[a-z]?", name):
             yield _block(f'module.{module}.{RESOURCE}.target["{name}"]', queue)
         else:
             yield f"# {queue} has a name that the module does not make; it stays outside\n"
+
+
+def group_fields(queues: Sequence[str]) -> str:
+    """Return what the module's group is to say, to have these queues.
+
+    Those of an emergency expansion are named by expressions, as the configuration names them.
+    Empty where the module does not make queues of such names.
+    """
+    ends = [_END.search(queue) for queue in queues]
+    found = [end for end in ends if end]
+    numbered = [int(end[1]) for end in found if not end[2]]
+    if len(found) < len(queues) or sorted(numbered) != list(range(len(numbered))):
+        return ""
+    between = [queue for queue, end in zip(queues, found, strict=True) if end[2]]
+    parts = (_EXPRESSION.search(part) for part in compact(between).split(",") if part)
+    names = ", ".join(f'"{part[1]}"' for part in parts if part)
+    fields = f"queues = {len(numbered)}"
+    return f"{fields}, between = [{names}]" if names else fields
 
 
 def _block(to: str, queue: str) -> str:

@@ -38,6 +38,46 @@ run "a_group_of_64_characters" {
   expect_failures = [var.groups]
 }
 
+run "a_queue_between_others_that_are_not_there" {
+  command = plan
+
+  variables {
+    groups = { welcome = { between = ["0002a"], queues = 2 } }
+  }
+
+  expect_failures = [var.groups]
+}
+
+run "a_queue_between_others_with_a_capital" {
+  command = plan
+
+  variables {
+    groups = { welcome = { between = ["0000A"], queues = 2 } }
+  }
+
+  expect_failures = [var.groups]
+}
+
+run "queues_between_others_of_a_topic" {
+  command = plan
+
+  variables {
+    groups = { users = { between = ["0000a"], topic = true } }
+  }
+
+  expect_failures = [var.groups]
+}
+
+run "queues_between_others_named_twice" {
+  command = plan
+
+  variables {
+    groups = { welcome = { between = ["0000a", "0000a"], queues = 2 } }
+  }
+
+  expect_failures = [var.groups]
+}
+
 run "events_with_a_full_name" {
   command = plan
 

@@ -172,6 +172,8 @@ def test_an_emergency_puts_queues_between_those_there_are(world):
     ended = world.apply(EXPAND, queues=OLD, emergency=True, creates_per_s=4000.0)
     assert "q-[0000-0007],q-[0000-0006:2]a" in ended.reason
     assert {f"{PARENT}/q-0000a", f"{PARENT}/q-0006a"} < world.names()
+    planned = world.plan(EXPAND, queues=OLD, emergency=True, creates_per_s=4000.0)
+    assert planned.figures["in terraform"] == 'queues = 8, between = ["[0000-0006:2]a"]'
 
 
 def test_the_plan_of_the_guides_example_comes_out_as_its_table(world):

@@ -1,7 +1,9 @@
 import pytest
 
 from injector.groups import Group, expand, location_of
+from injector.interleave import interleave
 from injector.manifest import load_groups
+from injector.operations.terraform import group_fields, import_blocks
 from injector.pacing.ramp import Ramp
 
 TARGET = "google_cloud_tasks_queue.target"
@@ -59,6 +61,35 @@ def test_ramps_topics_and_suffixes_reach_the_service(complete):
     assert groups["events"].topic == "projects/my-project/topics/events"
     assert not groups["events"].queues
     assert groups["welcome"].queues[0].endswith("/queues/welcome-b-0000")
+
+
+def test_the_queues_of_an_emergency_are_those_that_the_command_line_names(complete):
+    parent = "projects/my-project/locations/europe-west1/queues"
+    old = expand(f"{parent}/welcome-b-[0000-0007]")
+    every = (*old, *interleave(old))
+    assert len(every) == 12
+    assert sorted(every) == [each for each in named(complete, TARGET) if "welcome-b" in each]
+    assert groups_of(complete)["welcome"].queues == every
+    assert group_fields(every) == 'queues = 8, between = ["[0000-0006:2]a"]'
+    imported = import_blocks(every, group="welcome", module="injector")
+    assert all(f'target["{name.rpartition("/")[2]}"]' in imported for name in every)
+
+
+@pytest.mark.parametrize(
+    ("names", "fields"),
+    [
+        ("q-[0000-0007],q-[0000-0006:2]a,q-[0001-0007:2]a", '[0000-0006:2]a", "[0001-0007:2]a'),
+        ("q-[0000-0003],q-0002a", "0002a"),
+    ],
+)
+def test_every_round_of_an_emergency_has_its_place_in_the_module(names, fields):
+    queues = expand(f"projects/p/locations/l/queues/{names}")
+    assert group_fields(queues).partition(", ")[2] == f'between = ["{fields}"]'
+
+
+@pytest.mark.parametrize("names", ["mail-a,mail-b", "q-[0001-0004]", "q-[0-3]"])
+def test_names_that_the_module_does_not_make_have_no_place_in_it(names):
+    assert not group_fields(expand(f"projects/p/locations/l/queues/{names}"))
 
 
 def test_the_groups_are_told_in_one_way(complete):

@@ -62,6 +62,7 @@ module "injector" {
     }
     events = { topic = true }
     welcome = {
+      between  = ["[0000-0006:2]a"]
       dispatch = { concurrency = 100, rate = 62.5 }
       operated = true
       queues   = 8
