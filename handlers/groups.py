@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 
 from handlers.context import parts
 from handlers.models import GroupList, GroupWithDecisions, QueueList
-from handlers.queues import queues_of
+from handlers.queues import queues_of, rights_of
 from handlers.views import answer, decision_view, viewer
 from injector.errors import NotFound
 from injector.groups import Group
@@ -35,6 +35,12 @@ def shown(name: str) -> Response:
 def queues(name: str) -> Response:
     """Show each queue of a group as it is now, or what is wrong with it."""
     return answer(QueueList(queues=list(queues_of(parts(), _group(name)))))
+
+
+@groups.get("/groups/<name>/rights")
+def rights(name: str) -> Response:
+    """Show what this service may not do with a group's queues and with the store, and why not."""
+    return answer(rights_of(parts(), _group(name)))
 
 
 def _group(name: str) -> Group:

@@ -279,6 +279,20 @@ class QueueList(Shown):
     queues: list[QueueShown]
 
 
+class LackShown(Shown):
+    """A permission that the service lacks on a queue or bucket, and the least role that has it."""
+
+    resource: str
+    permission: str
+    role: str
+
+
+class RightsShown(Shown):
+    """What the service may not do; nothing where all is well."""
+
+    lacks: list[LackShown]
+
+
 class Summary(Shown):
     """A job accounted for, as a whole."""
 

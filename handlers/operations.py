@@ -23,6 +23,7 @@ from handlers.models import (
     RejectList,
     RejectsQuery,
     ReportQuery,
+    RightsShown,
     Submission,
     Summary,
     Ticked,
@@ -105,6 +106,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "groups.listed": Operation("groups", GroupList),
     "groups.shown": Operation("groups", GroupWithDecisions, refusals=(404,)),
     "groups.queues": Operation("groups", QueueList, refusals=(404,)),
+    "groups.rights": Operation("groups", RightsShown, refusals=(400, 404)),
     "operating.begun": Operation(
         "operations",
         OperationShown,

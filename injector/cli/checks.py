@@ -13,6 +13,8 @@ from google.auth.exceptions import GoogleAuthError
 from google.auth.transport.requests import Request
 
 from injector.cli.client import Json, Service
+from injector.cli.finding import Finding, ok
+from injector.cli.rights import judged, lacks_seen_by, own_store
 from injector.delivery.credentials import application_default
 from injector.delivery.ports import QueueAdmin, Topics
 from injector.errors import InjectorError, Misused, NotFound, Refused
@@ -33,21 +35,6 @@ ROLES = (
 PUBLISHER = "roles/pubsub.publisher on the topic that INJECTOR_EVENTS_TOPIC names"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a check found: `verdict` is ok, doubt or fault; `mend` says what would help."""
-
-    name: str
-    verdict: str
-    said: str
-    mend: str = ""
-
-
-def ok(name: str, said: str) -> Finding:
-    """Make a finding without fault."""
-    return Finding(name, "ok", said)
-
-
 @dataclass
 class Checks:
     """The checks of one machine against one service, in the order in which they build up."""
@@ -65,6 +52,7 @@ class Checks:
             self._ledger,
             self._store,
             self._queues,
+            self._rights,
             self._events,
         )
         for step in steps:
@@ -231,6 +219,20 @@ class Checks:
             yield Finding(place, "fault", said, mend)
         if not wrong:
             yield ok(place, _limits(queues))
+
+    def _rights(self) -> Iterator[Finding]:
+        """Ask what the service may not do, or where there is none, what this machine may not."""
+        store = self.settings.store_url
+        yield from own_store(store)
+        if self._groups:
+            for group in self._groups:
+                name = str(group["name"])
+                yield from judged(name, partial(self.service.rights, name), "the service")
+        elif self.settings.groups:
+            with admin_at(self.settings.emulator_host or "") as admin:
+                for name, known in self.settings.groups.items():
+                    look = partial(lacks_seen_by, admin, known)
+                    yield from judged(name, look, "this machine")
 
     def _events(self) -> Iterator[Finding]:
         """Look at the topic of events, with the credentials of this machine."""

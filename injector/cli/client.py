@@ -84,6 +84,10 @@ class Service:
         found = _object(self._ask("GET", f"/groups/{group}/queues"))
         return cast("list[Json]", found["queues"])
 
+    def rights(self, group: str) -> list[Json]:
+        """Return what the service may not do with the group's queues and its store."""
+        return cast("list[Json]", _object(self._ask("GET", f"/groups/{group}/rights"))["lacks"])
+
     def job(self, job: str) -> Json:
         """Return the job; raises NotFound."""
         return _object(self._ask("GET", f"/jobs/{job}"))

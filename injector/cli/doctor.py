@@ -6,8 +6,9 @@ from dataclasses import asdict
 import click
 
 from injector.cli.caller import identity_of
-from injector.cli.checks import Checks, Finding
+from injector.cli.checks import Checks
 from injector.cli.client import Service
+from injector.cli.finding import Finding
 from injector.cli.options import json_option, service_option
 from injector.cli.output import console, print_json
 from injector.settings import read_settings
@@ -22,8 +23,9 @@ def command(url: str | None, *, as_json: bool) -> int:
     """Check what the injector needs, and say how to mend what is wrong.
 
     Looks at credentials, the service and whether it lets you in, clocks, the ledger, the chunk
-    store, each queue of each group, and the topic of INJECTOR_EVENTS_TOPIC. Writes a probe to the
-    store and removes it. Exits with 1 when something is at fault.
+    store, each queue of each group, what the service may do with them and with the store, and the
+    topic of INJECTOR_EVENTS_TOPIC. Writes a probe to the store and removes it. Exits with 1 when
+    something is at fault.
 
     Example: injector doctor
     """

@@ -18,12 +18,14 @@ class MemoryQueues:
     """Queues that hold what was created in them; creator and queue administration in one.
 
     `faults` end the next creates with those status codes, first come first served, and
-    `faults_met` counts them. `created` maps each task's full name to its create.
+    `faults_met` counts them. `created` maps each task's full name to its create. `withheld` are
+    permissions that nobody has.
     """
 
     def __init__(self, queues: Iterable[Queue] = (), *, faults: Iterable[str] = ()) -> None:
         self.queues = {queue.name: queue for queue in queues}
         self.created: dict[str, Create] = {}
+        self.withheld: set[str] = set()
         self.faults_met: Counter[str] = Counter()
         self._faults = list(faults)
         self._tally = Tally()
@@ -104,6 +106,10 @@ class MemoryQueues:
         with self._lock:
             self.queues[queue.name] = with_fields(self.get_queue(queue.name), queue, only)
             return self.queues[queue.name]
+
+    def granted(self, queue: str, permissions: Sequence[str]) -> Sequence[str]:
+        """Return the permissions but those that are withheld, on a queue that is there."""
+        return [each for each in permissions if queue in self.queues and each not in self.withheld]
 
     def list_queues(self, parent: str) -> Sequence[Queue]:
         """Return every queue of the location."""

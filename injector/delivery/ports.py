@@ -223,6 +223,12 @@ class QueueAdmin(Protocol):
         Fields are "rate", "concurrency" and those of Retry.
         """
 
+    def granted(self, queue: str, permissions: Sequence[str]) -> Sequence[str]:
+        """Return those of the permissions that this process has on the queue.
+
+        That needs no right of its own. On a queue that does not exist, nobody has any.
+        """
+
     def list_queues(self, parent: str) -> Sequence[Queue]:
         """Return every queue of a location, projects/PROJECT/locations/LOCATION."""
 

@@ -5,6 +5,7 @@ from functools import partial
 from math import inf
 
 from google.cloud.tasks_v2 import types
+from google.iam.v1.iam_policy_pb2 import TestIamPermissionsRequest, TestIamPermissionsResponse
 
 from injector.delivery.cloud_tasks import routing
 from injector.delivery.connection import Connection
@@ -88,6 +89,13 @@ class CloudTasksAdmin:
         request = types.UpdateQueueRequest.pb()()
         request.update_mask.paths.extend(write_queue(request.queue, queue, only))
         return self._ask("UpdateQueue", request.SerializeToString(), ("queue.name", queue.name))
+
+    def granted(self, queue: str, permissions: Sequence[str]) -> Sequence[str]:
+        """Ask which of the permissions this process has on the queue."""
+        request = TestIamPermissionsRequest(resource=queue, permissions=permissions)
+        serialized = request.SerializeToString()
+        answer = self._call("TestIamPermissions", serialized, ("resource", queue))
+        return list(TestIamPermissionsResponse.FromString(answer).permissions)
 
     def list_queues(self, parent: str) -> Sequence[Queue]:
         """Return every queue of the location, a page of a thousand at a time."""

@@ -15,11 +15,15 @@ RESUMABLE = re.compile(r"bytes (\d+)-(\d+)/(\*|\d+)")
 
 @dataclass
 class Bucket:
-    """Objects by name, each with its generation; uploads that are under way by their number."""
+    """Objects by name, each with its generation; uploads that are under way by their number.
+
+    `withheld` are permissions that nobody has.
+    """
 
     objects: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     uploads: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     reads: list[tuple[str, str]] = field(default_factory=list)
+    withheld: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def put(self, name: str, content: bytes) -> dict[str, object]:
@@ -56,6 +60,11 @@ class Handler(BaseHTTPRequestHandler):
             self._send_content(name)
         elif name:
             self._send_object(name)
+        elif url.path.endswith("/iam/testPermissions"):
+            asked = parse_qs(url.query)["permissions"]
+            self._send(
+                200, {"permissions": [each for each in asked if each not in self.bucket.withheld]}
+            )
         elif url.path.endswith("/o"):
             self._send_list(query)
         else:

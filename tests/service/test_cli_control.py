@@ -268,6 +268,7 @@ def well(web, monkeypatch):
     web.get(f"{URL}/jobs", json={"jobs": [], "next": None})
     web.get(f"{URL}/groups", json={"groups": [{"name": "welcome"}]})
     web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE, QUEUE]})
+    web.get(f"{URL}/groups/welcome/rights", json={"lacks": []})
     return web
 
 
