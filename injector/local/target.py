@@ -2,7 +2,7 @@
 
     python -m injector.local.target PORT [LOG [PUBSUB SUBSCRIPTION…]]
 
-POST /…          one task's request; the last part of the path names the record; answers 200
+POST /…          one task's request; its path, but for the first /, names the record; answers 200
 GET /tally       {"received": N, "distinct": N, "doubled": [the first hundred]}
 GET /deliveries  {record: how often it came}
 
@@ -91,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        record = unquote(urlsplit(self.path).path.rsplit("/", 1)[-1])
+        record = unquote(urlsplit(self.path).path.removeprefix("/"))
         self.server.tally.add(record, *(self.headers.get(name, "") for name in _TOLD))
         self._answer(b"")
 

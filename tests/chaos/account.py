@@ -81,7 +81,7 @@ def deliveries(log: Path) -> dict[str, list[Delivery]]:
     found = defaultdict(list)
     for line in log.read_text().splitlines() if log.exists() else ():
         record, *told = line.split("\t")
-        found[unquote(record)].append(Delivery(*told))
+        found[unquote(record).rpartition("/")[2]].append(Delivery(*told))
     return dict(found)
 
 
