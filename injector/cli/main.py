@@ -13,6 +13,7 @@ from types import FrameType
 import click
 
 from injector.cli.lazy import Lazy
+from injector.cli.waits import tell_of_waits
 from injector.errors import InjectorError, Misused
 
 COMMANDS: Mapping[str, str] = {
@@ -66,6 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command and leave with its exit code: 0 done, 1 failed, 2 wrong use or input."""
     open_streams()
     quiet()
+    tell_of_waits()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +16,8 @@ from fsspec.implementations.local import LocalFileSystem
 from injector.errors import InjectorError, Misused, NotFound, Retryable
 
 STDIN = "-"
+CONNECT_S = 10.0
+_BUCKETS = ("gs://", "gcs://")
 _REASON = 300
 _MENDABLE = {
     errno.EISDIR, errno.ENOTDIR, errno.EEXIST,
@@ -105,9 +108,18 @@ def find_files(location: str) -> list[File]:
 
 
 def filesystem_of(url: str) -> tuple[AbstractFileSystem, str]:
-    """Return the file system and the path in it, without a cache that could be out of date."""
-    fs, path = url_to_fs(url, use_listings_cache=False)
+    """Return the file system and the path in it, without a cache that could be out of date.
+
+    A bucket that cannot be connected to is given up each time after some seconds, not minutes.
+    """
+    options = {"requests_timeout": _within_s(CONNECT_S)} if url.startswith(_BUCKETS) else {}
+    fs, path = url_to_fs(url, use_listings_cache=False, **options)
     return fs, path
+
+
+def _within_s(seconds: float) -> object:
+    """Bound how long a connection may take to be made; how long it then lasts is free."""
+    return import_module("aiohttp").ClientTimeout(sock_connect=seconds)
 
 
 def url_of(fs: AbstractFileSystem, path: str) -> str:
