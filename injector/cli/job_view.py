@@ -86,6 +86,15 @@ def settled_records(job: Mapping[str, object]) -> int:
     return sum(number(job, key) for key in ("created", "existed", "rejected"))
 
 
+def waits_for(job: Mapping[str, object]) -> str:
+    """Say what a running job still waits for where its figures do not; else nothing."""
+    if job["state"] != "running":
+        return ""
+    if not open_records(job):
+        return "all records are settled; it ends at the next tick"
+    return str(job.get("fault") or "")
+
+
 def pace(job: Mapping[str, object]) -> str:
     """Write the rate now, and the rate that the ramp allows."""
     return f"{creates(job.get('rate_now'))} of {creates(job.get('rate_allowed'))} creates/s"

@@ -112,7 +112,7 @@ def _is_wanted(plan: Plan, *, is_sure: bool) -> bool:
     if plan.has_too_many_rejects:
         show_rejects(plan.findings.rejects, plan.findings.rejected)
         show_warnings(plan)
-        click.echo("injector: nothing is registered", err=True)
+        click.echo(f"injector: nothing is registered; {_way_out(plan)}", err=True)
         return False
     if is_sure:
         return True
@@ -120,6 +120,16 @@ def _is_wanted(plan: Plan, *, is_sure: bool) -> bool:
     show_warnings(plan)
     what = "messages" if plan.manifest.message else "tasks"
     return click.confirm(f"Create {count(plan.findings.records)} {what}?", err=True)
+
+
+def _way_out(plan: Plan) -> str:
+    """Say what can be done about too many rejects."""
+    found, limit = plan.findings, plan.manifest.stop_when_rejected
+    return (
+        f"{count(found.rejected)} of {count(found.records)} records are rejected, and "
+        f"stop_when_rejected: {limit} allows {count(plan.rejects_allowed)}. Mend the records, or "
+        f"allow more in the manifest, such as stop_when_rejected: {found.rejected}"
+    )
 
 
 def _register(service: Service, manifest: Manifest, staged: Staged, *, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from injector.cli.job_view import (
     pace,
     settled_records,
     unsafe_ramp,
+    waits_for,
 )
 from injector.cli.options import job_argument, json_option, service_at, service_option
 from injector.cli.output import console, count, print_lines, print_pairs, span, sparkline
@@ -86,7 +87,8 @@ def _show_bars(
     drawn: str,
 ) -> None:
     total, settled = number(job, "records"), settled_records(job)
-    note = f"{count(settled)}/{count(total)}  {job['state']}  {span(job.get('eta_s'))} left"
+    left = waits_for(job) or f"{span(job.get('eta_s'))} left"
+    note = f"{count(settled)}/{count(total)}  {job['state']}  {left}"
     bars.update(records, total=total, completed=settled, note=f"{note} {unsafe_ramp(job)}")
     allowed = job.get("rate_allowed")
     bars.update(
@@ -117,7 +119,8 @@ def _line_shower(screen: Console, now: Callable[[], float]) -> Callable[[Json], 
 
 
 def _line(job: Mapping[str, object]) -> str:
-    reason = f": {job['reason']}" if job.get("reason") else ""
+    words = job.get("reason") or waits_for(job)
+    reason = f": {words}" if words else ""
     return (
         f"{job['id']} {job['state']} {settled_records(job)}/{job['records']} records, "
         f"{pace(job)}, {count(job['rejected'])} rejected{reason}"

@@ -26,7 +26,7 @@ class Row(msgspec.Struct, frozen=True):
 
     Of a message, `task` is its `injector-id`, and `message_id` what Pub/Sub calls it. Outcomes
     are created, existed, rejected (with the reason) and open, for a record that is not settled
-    yet. `line` is the physical line in `file`, which is empty for a single source.
+    yet. `line` is the physical line in `file`.
     """
 
     ordinal: int

@@ -13,8 +13,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """A record: its place in the source, and its JSON object exactly as it may be sent.
 
     `ordinal` counts the source's records from 0, bad ones too. `line` is the physical line
-    in the file on which it starts, from 1. `file` names the source file where there are
-    several, and is empty otherwise. `origin` is what `ordinal` was in the job whose record is
+    in the file on which it starts, from 1. `file` names the source file; it is empty where the
+    record is judged before it is staged. `origin` is what `ordinal` was in the job whose record is
     sent again, and -1 for a record that is sent for the first time.
     """
 

@@ -123,4 +123,4 @@ def _seal(
         rejects=tuple(count.rejects[: limits.kept_rejects]),
     )
     recipe = sha256(f"{manifest.model_dump_json()}\n{first.store}".encode()).hexdigest()
-    return Seal(staged, recipe, reader.files, limits.max_line_bytes, origins=True)
+    return Seal(staged, recipe, reader.files, limits.max_line_bytes, origins=True, file=reader.file)

@@ -9,7 +9,7 @@ from injector.manifest.record import Record
 class Bad:
     """A record that cannot become a task, and why; it keeps its place in its chunk.
 
-    `file` names the source file where there are several, and is empty otherwise.
+    `file` names the source file; of a staging that is under way only where there are several.
     """
 
     ordinal: int

@@ -63,6 +63,11 @@ class ChunkReader:
         """The names of the source's files if there are several."""
         return self._seal.files
 
+    @property
+    def file(self) -> str:
+        """The name of the source's file if there is one; empty in stagings of earlier versions."""
+        return self._seal.file
+
     def read(self, number: int) -> Chunk:
         """Return the chunk of that number, from 0."""
         entry = self._entry(number)
@@ -74,7 +79,7 @@ class ChunkReader:
             )
         first = number * CHUNK
         origins = self._origins(first, first + len(items)) if self._seal.origins else repeat(-1)
-        files = self._seal.files or ("",)
+        files = self._seal.files or (self.file,)
         return Chunk(number, tuple(_records(items, first, origins, files)))
 
     def _origins(self, first: int, past: int) -> Iterable[int]:

@@ -37,9 +37,10 @@ class Seal:
     """All that a reader needs beside the index and the parts.
 
     `recipe` is a digest of whatever else shaped the chunks: two stagings of one digest and
-    one recipe are the same. `files` names the source's files if there are several. `pin` is
-    there when the records are read in place. `max_line_bytes` as it was when staging.
-    `origins` says that a file of that name has each record's place in the first source.
+    one recipe are the same. `files` names the source's files if there are several, and `file`
+    the one if there is one. `pin` is there when the records are read in place. `max_line_bytes`
+    as it was when staging. `origins` says that a file of that name has each record's place in
+    the first source.
     """
 
     staged: Staged
@@ -48,6 +49,7 @@ class Seal:
     max_line_bytes: int
     pin: Pin | None = None
     origins: bool = False
+    file: str = ""
     format_version: Literal[1] = 1
 
 

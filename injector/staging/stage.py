@@ -102,6 +102,7 @@ def _seal(folder: Folder, trial: Trial, place: Place | None, manifest: Manifest)
         files=_names(trial),
         max_line_bytes=source.limits.max_line_bytes,
         pin=place.pin(digest) if place else None,
+        file="" if trial.has_several else trial.files[0].name,
     )
 
 

@@ -312,7 +312,9 @@ def test_same_id_with_other_content_exits_with_2(known, capsys):
 def test_too_many_rejects_register_nothing(folder, known, capsys):
     (folder / "m.yaml").write_text(MANIFEST + "stop_when_rejected: 1\n")
     assert run(["submit", "m.yaml", "--yes"]) == 1
-    assert "nothing is registered" in capsys.readouterr().err
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "nothing is registered; " in said
+    assert "Mend the records, or allow more in the manifest, such as stop_when_rejected: " in said
 
 
 def test_dry_run_is_the_plan_and_asks_no_service(capsys):

@@ -358,3 +358,9 @@ def test_a_faulty_source_leaves_an_earlier_staging_alone(tmp_path):
 
     assert sorted(Path(tmp_path / "store").rglob("*")) == before
     assert len(bodies(staged)) == 1000
+
+
+@pytest.mark.parametrize(("name", "content"), [("r.jsonl", b'{"n":1}\n?\n'), ("r.csv", b"n\n1\n")])
+def test_records_of_a_single_file_name_it_too(tmp_path, name, content):
+    staged = stage_bytes(tmp_path, content, name)
+    assert {record.file for record in read_all(staged)} == {str(tmp_path / name)}
