@@ -42,7 +42,7 @@ def lacks_of(group: Group, queues: QueueAdmin) -> Sequence[Lack]:
     needs = [(name, FED) for name in group.injector_queues]
     needs += [(name, FILLED) for name in group.queues]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = pool.map(lambda need: list(_lacks(*need, queues)), needs)
+        found = pool.map(lambda need: list(_lacks(need[0], need[1], queues)), needs)
         return [lack for each in found for lack in each]
 
 
