@@ -91,7 +91,7 @@ def take_over(growth: Growth, group: Group, *, now: float, rate: float) -> Taken
         return TakenOver(growth)
     if not growth.warm and not growth.fresh:
         return TakenOver(Growth(compact(group.queues)))
-    warm, fresh = _names(growth.warm), _names(growth.fresh)
+    warm, fresh = names_of(growth.warm), names_of(growth.fresh)
     if set(group.queues) == {*warm, *fresh}:
         return TakenOver(growth)
     still = [name for name in group.queues if name in set(warm)]
@@ -105,7 +105,8 @@ def take_over(growth: Growth, group: Group, *, now: float, rate: float) -> Taken
     return _appended(growth, still, [*climbing, *added], is_more=bool(added))
 
 
-def _names(expression: str) -> tuple[str, ...]:
+def names_of(expression: str) -> tuple[str, ...]:
+    """Name the queues of an expression, which is empty where there are none."""
     return expand(expression) if expression else ()
 
 
@@ -131,18 +132,20 @@ def _interleaved(  # noqa: PLR0913  (what there is, and the moment)
 ) -> TakenOver:
     """Use queues at once that sort evenly between warm ones, within the bounds of that.
 
-    Where only the time since the last ones is too short, they wait; else they climb.
+    Where only the time since the last ones is too short, they wait; else they climb. Queues that
+    the group has no longer are left out in any case.
     """
+    kept = replace(growth, warm=compact(still), fresh=compact(climbing))
     since_s = max(0.0, now - growth.interleaved_at)
     broken = partial(bound_problems, queues=len(still), new=len(added), creates_per_s=rate * CHUNK)
     if problems := list(broken()):
         taken = _appended(growth, still, [*climbing, *added], is_more=True)
         return replace(taken, notice=f"{taken.notice}, since {'; '.join(problems)}")
     if problems := list(broken(since_last_s=since_s)):
-        return TakenOver(growth, notice=f"{len(added)} new queues wait: {problems[0]}")
-    warm = compact([*still, *added])
+        return TakenOver(kept, notice=f"{len(added)} new queues wait: {problems[0]}")
     notice = f"{len(added)} queues that sort evenly between {len(still)} are used at once"
-    return TakenOver(replace(growth, warm=warm, interleaved_at=now), notice=notice)
+    warm = compact([*still, *added])
+    return TakenOver(replace(kept, warm=warm, interleaved_at=now), notice=notice)
 
 
 def spread(  # noqa: PLR0913  (a decision's whole case)
@@ -160,7 +163,7 @@ def spread(  # noqa: PLR0913  (a decision's whole case)
     Their share is of the rate that the group's curve allows when a chunk is due, which is never
     less than what it really has by then.
     """
-    warm, fresh = _names(growth.warm), _names(growth.fresh)
+    warm, fresh = names_of(growth.warm), names_of(growth.fresh)
     if not fresh:
         return Spread(growth, lambda _rate: Layout(warm))
     even = len(fresh) / (len(warm) + len(fresh))

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.control.decision import Observation, RampState, Thresholds, decide
-from injector.control.growth import Growth, spread, take_over
+from injector.control.growth import Growth, names_of, spread, take_over
 from injector.groups import Group, expand
 from injector.layout import Layout
 from injector.pacing.ramp import Ramp
 from injector.pacing.signals import Signals
+from injector.queue_names import compact
 
 PARENT = "projects/p/locations/us-central1/queues/"
 NOW = 1_800_000_000.0
@@ -91,6 +92,31 @@ def test_a_group_of_new_queues_alone_is_cold():
 def test_a_group_that_publishes_has_no_queues_to_take_over():
     topic = Group("mail", (f"{PARENT}i",), (), "projects/p/topics/t")
     assert take_over(Growth(), topic, now=NOW, rate=5.0).growth == Growth()
+
+
+QUEUES = st.sets(
+    st.tuples(st.integers(0, 9), st.sampled_from(["", "a"])).map(
+        lambda name: f"{PARENT}q-{name[0]:02}{name[1]}"
+    ),
+    min_size=1,
+)
+
+
+@given(QUEUES, QUEUES, QUEUES, st.floats(0, 400), st.floats(0, 5000))
+def test_what_is_taken_over_is_configured_and_in_time_all_of_it(warm, fresh, after, since, rate):
+    """Queues that were removed are gone at once, those that are new soon there."""
+    warm, fresh, after = sorted(warm), sorted(fresh - warm), tuple(sorted(after))
+    growth = Growth(compact(warm), compact(fresh), interleaved_at=NOW - since)
+    configured = replace(group("q-00"), queues=after)
+
+    found = take_over(growth, configured, now=NOW, rate=rate)
+    known = {*names_of(found.growth.warm), *names_of(found.growth.fresh)}
+    later = take_over(found.growth, configured, now=NOW + 300, rate=rate)
+    both = names_of(later.growth.warm), names_of(later.growth.fresh)
+
+    assert known <= {*after}
+    assert known == {*after} or "wait" in found.notice
+    assert sorted((*both[0], *both[1])) == list(after)
 
 
 def spread_of(growth, rate, *, ramp=RAMP, signals=None, elapsed_s=0.0):
