@@ -39,6 +39,8 @@ class OperationShown(Shown):
     """When it will end if all goes well."""
     ended_at: float | None
     version: int
+    rates_before: dict[str, float]
+    """What each queue was set to when it began, for a kind that changes rates."""
 
 
 class OperationList(Shown):

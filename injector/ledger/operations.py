@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
-from sqlalchemy import Connection, Row, Select, or_, select, update
+from sqlalchemy import Connection, Row, Select, and_, or_, select, update
 
 from injector.errors import Conflict, NotFound
 from injector.ledger.changes import note
@@ -47,10 +47,16 @@ class OperationTable:
         return self._select(query)
 
     def open(self, group: str) -> Sequence[Operation]:
-        """Return the group's operations that have something left to do, oldest first."""
+        """Return the group's operations that have something left to do, oldest first.
+
+        One that is paused does nothing, whatever is left.
+        """
         todo = or_(
             operations.c.state == State.RUNNING.value,
-            operations.c.acts_done < operations.c.acts_count,
+            and_(
+                operations.c.state != State.PAUSED.value,
+                operations.c.acts_done < operations.c.acts_count,
+            ),
         )
         query = (
             select(operations)
@@ -73,7 +79,7 @@ class OperationTable:
         query = (
             update(operations)
             .where(c.id == operation.id, c.version == operation.version)
-            .values(acts_done=done)
+            .values(acts_done=done, live=_live(replace(operation, acts_done=done)))
         )
         return self._database.write(lambda connection: connection.execute(query).rowcount == 1)
 
@@ -116,8 +122,12 @@ def _save(
 
 
 def _live(operation: Operation) -> str | None:
-    """Return what is unique among live operations; NULL for one that has ended."""
-    return f"{operation.group}/{operation.slot}" if operation.is_live else None
+    """Return what is unique among operations that may change something.
+
+    NULL for one that has ended and has done what its end takes.
+    """
+    may_act = operation.is_live or operation.acts_left
+    return f"{operation.group}/{operation.slot}" if may_act else None
 
 
 def _row(operation: Operation) -> dict[str, object]:

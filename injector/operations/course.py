@@ -5,7 +5,7 @@ evidence. What is new here is the dealing: queues open one after the other, or a
 a queue that keeps up with its tasks counts as what it really dispatches.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import msgspec
@@ -50,19 +50,28 @@ class Course:
     """What is remembered between two looks; rates are in dispatches per second, by queue.
 
     `own` is what each queue is to have in the end, `held` what it was given, for the queues that
-    are open, and `opened_at` since when.
+    are open, and `opened_at` since when. `before` is what each had when it began, and `others`
+    what those have that someone else has set meanwhile, which are left to them. `stopped` says
+    why it pauses once the last rates are set; empty while it goes on.
     """
 
     own: Mapping[str, float]
     initial: float
+    before: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
     held: Mapping[str, float] = field(default_factory=dict)
     opened_at: Mapping[str, float] = field(default_factory=dict)
     ramp: RampState = field(default_factory=RampState)
+    stopped: str = ""
 
     @property
     def curve(self) -> Ramp:
         """The curve that the total climbs."""
         return Ramp(self.initial, SAFE_GROWTH, SAFE_INTERVAL_S, max_rate=sum(self.own.values()))
+
+    def was(self, queue: str) -> float:
+        """Return what a queue had before; its own rate where nobody noted that."""
+        return self.before.get(queue, self.own[queue])
 
     def to_fields(self) -> Fields:
         """Write it down."""
@@ -112,7 +121,8 @@ def move(course: Course, seen: RatesSeen, now: float, conduct: Conduct) -> Moved
     """Decide on the total by the rules of the ramp, and deal it out."""
     settled = _settled(course, seen) if conduct.settles else frozenset()
     observed = _observation(course, seen, now, conduct)
-    decision = decide(course.ramp, observed, now, ramp=course.curve, limits=LIMITS, words=WORDS)
+    words = _words(course, seen.queues)
+    decision = decide(course.ramp, observed, now, ramp=course.curve, limits=LIMITS, words=words)
     if _is_done(course, settled, decision, now):
         return Moved(replace(course, held=dict(course.own)), decision, course.own, done=True)
     wanted = _dealt(course, seen, settled, decision.rate, conduct)
@@ -146,8 +156,7 @@ def _observation(course: Course, seen: RatesSeen, now: float, conduct: Conduct) 
         signals=signals,
         span_s=seen.span_s,
         active_at=now if signals.fan_outs or seen.span_s < SEEN_S else None,
-        found_rate=_found(course, seen.queues),
-        halted=_halted(course, seen.queues),
+        halted=next((queue.state.lower() for queue in _halted(course, seen.queues)), ""),
     )
 
 
@@ -158,19 +167,15 @@ def _signals(attempts: Mapping[str, int]) -> Signals:
     return Signals(accepted=total - sum(faults.values()), faults=faults, fan_outs=total)
 
 
-def _found(course: Course, queues: Sequence[Queue]) -> float | None:
-    """Return the total as it is set, scaled to the ramp's; None while nothing was set."""
-    rates = {queue.name: queue.rate for queue in queues if queue.name in course.held}
-    held = sum(course.held[name] for name in rates)
-    if not held or all(same(rate, course.held[name]) for name, rate in rates.items()):
-        return None
-    return course.ramp.rate * sum(rates.values()) / held
+def _halted(course: Course, queues: Sequence[Queue]) -> Iterator[Queue]:
+    """Yield the open queues that do not run."""
+    return (queue for queue in queues if queue.name in course.held and queue.state != "RUNNING")
 
 
-def _halted(course: Course, queues: Sequence[Queue]) -> str:
-    """Return the state of an open queue that does not run."""
-    stopped = (queue for queue in queues if queue.name in course.held)
-    return next((queue.state.lower() for queue in stopped if queue.state != "RUNNING"), "")
+def _words(course: Course, queues: Sequence[Queue]) -> Words:
+    """Let reasons name the queue that does not run."""
+    names = [queue.name.rpartition("/")[2] for queue in _halted(course, queues)]
+    return replace(WORDS, queue=names[0]) if names else WORDS
 
 
 def _is_done(course: Course, settled: frozenset[str], decision: Decision, now: float) -> bool:

@@ -12,16 +12,17 @@ from injector.delivery.ports import Queue
 from injector.errors import Misused
 from injector.groups import Retry
 from injector.interleave import bound_problems, interleave, is_even
+from injector.operations.acts import ACTS_PER_S
 from injector.operations.expanding import ShareStep, following, lines, planned, share_steps
 from injector.operations.kind import Kind, Ports
 from injector.operations.provision import (
-    ACTS_PER_S,
     PROVISION_VERBS,
     Found,
     check_one_place,
     check_room,
     found_in,
     go_on,
+    still_needed,
 )
 from injector.operations.reconcile import Wanted, changes, limit_problem
 from injector.operations.spec import read_spec, write_spec
@@ -152,11 +153,22 @@ def advance(operation: Operation, seen: Found, now: float) -> Decided:
     """Create the next queues, alike to those that are there."""
     spec = _spec(operation)
     new = new_queues(spec)
-    wanted = [Wanted(_alike(name, spec, seen)) for name in new]
+    wanted = _wanted(spec, seen)
     check_room(spec.queues, seen, changes(wanted, seen.queues))
     name = compact((*spec.queues, *new))
     done = f"{len(new)} new queues are there; let the configuration name {name}: they are"
     return go_on(operation, list(changes(wanted, seen.queues)), now, done=done)
+
+
+def again(operation: Operation, seen: Found, now: float) -> Decided:
+    """Create those queues that are still missing."""
+    del now
+    wanted = _wanted(_spec(operation), seen)
+    return operation, still_needed(operation, changes(wanted, seen.queues))
+
+
+def _wanted(spec: ExpandSpec, seen: Found) -> list[Wanted]:
+    return [Wanted(_alike(name, spec, seen)) for name in new_queues(spec)]
 
 
 def _alike(name: str, spec: ExpandSpec, seen: Found) -> Queue:
@@ -174,4 +186,4 @@ def _spec(operation: Operation) -> ExpandSpec:
     return read_spec(operation.spec, ExpandSpec, kind=NAME)
 
 
-EXPAND = Kind(NAME, check, look, plan, advance, PROVISION_VERBS)
+EXPAND = Kind(NAME, check, look, plan, advance, again, PROVISION_VERBS)

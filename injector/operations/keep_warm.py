@@ -1,7 +1,7 @@
 """keep-warm: a small, steady stream of tasks that do nothing, so that queues do not go cold."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from injector.delivery.ports import Create, Outcome, Queue
@@ -95,6 +95,25 @@ def advance(operation: Operation, seen: Sequence[Queue], now: float) -> Decided:
     return following, [act] if queues and slots.past > slots.first else []
 
 
+def again(operation: Operation, seen: Sequence[Queue], now: float) -> Decided:
+    """Create what is left for the queues that run, but nothing that is past."""
+    running = {queue.name for queue in seen if queue.state == "RUNNING"}
+    due = _slots(replace(operation, memory={}), now, now).first
+    return operation, [
+        act for left in operation.acts_left if (act := _shortened(left, running, due))
+    ]
+
+
+def _shortened(act: Act, running: Collection[str], due: int) -> Act | None:
+    """Leave out queues that do not run and tasks that are past; None when nothing is left."""
+    named = act.values["queues"]
+    queues = [queue for queue in named if queue in running] if isinstance(named, list) else []
+    first = max(due, int(float(str(act.values["first"]))))
+    if not queues or first >= float(str(act.values["past"])):
+        return None
+    return replace(act, values={**act.values, "queues": queues, "first": first})
+
+
 def creates(act: Act, ports: Ports) -> Iterator[Create]:
     """Yield the tasks of an act; done again, they have the same names."""
     target = _target(ports)
@@ -175,4 +194,6 @@ def _spec(operation: Operation) -> KeepWarmSpec:
     return read_spec(operation.spec, KeepWarmSpec, kind=NAME)
 
 
-KEEP_WARM = Kind(NAME, check, look, plan, advance, {"keep_warm": send}, cancel, slot="warmth")
+KEEP_WARM = Kind(
+    NAME, check, look, plan, advance, again, {"keep_warm": send}, cancel, slot="warmth"
+)

@@ -66,8 +66,9 @@ class Kind(Generic[Seen]):
     `check` takes the spec as it was asked for and returns it whole, with its defaults; it raises
     Misused that names the field, its value and what would do. `look` sees what `plan_of` and
     `advance` need. `advance` decides: the operation as it goes on, and the acts, which are saved
-    before the first is carried out. `cancel` decides what a clean stop takes. Of a group's
-    operations one of each `slot` may be live.
+    before the first is carried out. `again` decides what becomes of acts that an interrupted round
+    left, now that it was looked again: those that still hold, or something else. `cancel` decides
+    what a clean stop takes. Of a group's operations one of each `slot` may be live.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Kind(Generic[Seen]):
     look: Callable[[Operation, Ports, float], Seen]
     plan_of: Callable[[Operation, Seen, float], Plan]
     advance: Callable[[Operation, Seen, float], Decided]
+    again: Callable[[Operation, Seen, float], Decided]
     verbs: Mapping[str, Do]
     cancel: Callable[[Operation, float], Decided] = stop
     slot: str = "rates"
@@ -86,6 +88,10 @@ class Kind(Generic[Seen]):
     def decide(self, operation: Operation, ports: Ports, now: float) -> Decided:
         """Look, and decide; nothing is carried out."""
         return self.advance(operation, self.look(operation, ports, now), now)
+
+    def reconsider(self, operation: Operation, ports: Ports, now: float) -> Decided:
+        """Look again, and decide on the acts that are left; nothing is carried out."""
+        return self.again(operation, self.look(operation, ports, now), now)
 
 
 class AnyKind(Protocol):
@@ -116,3 +122,6 @@ class AnyKind(Protocol):
 
     def decide(self, operation: Operation, ports: Ports, now: float) -> Decided:
         """Look, and decide; nothing is carried out."""
+
+    def reconsider(self, operation: Operation, ports: Ports, now: float) -> Decided:
+        """Look again, and decide on the acts that are left; nothing is carried out."""

@@ -8,6 +8,7 @@ from itertools import islice
 from injector.delivery.ports import Queue
 from injector.errors import Misused
 from injector.groups import Retry, location_of, queue_rate_problem
+from injector.operations.acts import ACTS_PER_S
 from injector.operations.kind import Do, Kind, Ports
 from injector.operations.reconcile import (
     CREATE,
@@ -28,7 +29,6 @@ NAME = "provision"
 A_ROUND = 50
 """How many queues are changed before it is looked again."""
 
-ACTS_PER_S = 10.0
 TRIES = 3
 
 
@@ -113,6 +113,19 @@ def advance(operation: Operation, seen: Found, now: float) -> Decided:
     spec = _spec(operation)
     check_room(spec.queues, seen, changes(wanted_of(spec), seen.queues))
     return go_on(operation, list(changes(wanted_of(spec), seen.queues)), now, done="all queues are")
+
+
+def again(operation: Operation, seen: Found, now: float) -> Decided:
+    """Do what is left for those queues that still differ."""
+    del now
+    wanted = wanted_of(_spec(operation))
+    return operation, still_needed(operation, changes(wanted, seen.queues))
+
+
+def still_needed(operation: Operation, found: Iterator[Change]) -> list[Act]:
+    """Return the acts that are left for queues that are not as wanted yet."""
+    differing = {change.queue.name for change in found}
+    return [act for act in operation.acts_left if act.what in differing]
 
 
 def check_room(queues: Sequence[str], seen: Found, found: Iterator[Change]) -> None:
@@ -214,4 +227,4 @@ def set_fields(act: Act, ports: Ports) -> str:
 
 
 PROVISION_VERBS: Mapping[str, Do] = {CREATE: create, SET: set_fields}
-PROVISION = Kind(NAME, check, look, plan, advance, PROVISION_VERBS)
+PROVISION = Kind(NAME, check, look, plan, advance, again, PROVISION_VERBS)

@@ -1,17 +1,20 @@
 """ramp: raise or lower a group's dispatch rate on the curve, watching the target's answers."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from injector.errors import Misused
+from injector.groups import queue_rate_problem
 from injector.operations.course import Conduct, Course, RatesSeen
 from injector.operations.dealing import in_step
 from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
 from injector.operations.planning import queues_needed, rates_plan
-from injector.operations.rates import go_on
+from injector.operations.rates import again as looked_again
+from injector.operations.rates import do_rest, go_on
 from injector.operations.spec import check_rate, read_spec, write_spec
-from injector.operations.values import Decided, Fields, Operation, Plan
+from injector.operations.stopping import cancel
+from injector.operations.values import Decided, Fields, Operation, Plan, State
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.limiter import concurrency_needed
 from injector.pacing.ramp import QUEUE_MAX_RATE, SAFE_RATE
@@ -21,7 +24,7 @@ NAME = "ramp"
 
 @dataclass(frozen=True, slots=True)
 class RampSpec:
-    """What to ramp: all queues together to `to` dispatches a second.
+    """What to ramp: all queues together to `to` dispatches a second, or each to its rate in `own`.
 
     `start` is where the group is warm already; None takes what it dispatches now, and 500/s if
     that is less. `latency_s` is how long the target takes, for the plan; None if unknown. `stop`
@@ -29,25 +32,49 @@ class RampSpec:
     """
 
     queues: tuple[str, ...]
-    to: float
+    to: float | None = None
+    own: Mapping[str, float] = field(default_factory=dict)
     start: float | None = None
     latency_s: float | None = None
     stop: bool = False
     blind: bool = False
     give_up_s: float = 7200.0
 
+    @property
+    def rates(self) -> Mapping[str, float]:
+        """Return what each queue is to have."""
+        return self.own or dict.fromkeys(self.queues, (self.to or 0.0) / len(self.queues))
+
+    @property
+    def whole(self) -> float:
+        """Return what all queues together are to have."""
+        return sum(self.own.values()) if self.own else self.to or 0.0
+
 
 def check(fields: Fields) -> Fields:
-    """Refuse rates that cannot be."""
+    """Refuse rates that cannot be; with rates of their own, only those queues are ramped."""
     spec = read_spec(fields, RampSpec, kind=NAME)
-    check_rate(NAME, "to", spec.to)
     check_rate(NAME, "start", spec.start)
-    if spec.to > QUEUE_MAX_RATE * len(spec.queues):
+    if (spec.to is None) == (not spec.own):
+        raise Misused("ramp: give the rate to go to, such as --to 4000, or --back-to an operation")
+    if spec.own:
+        return write_spec(_of_their_own(spec))
+    check_rate(NAME, "to", spec.to)
+    if spec.whole > QUEUE_MAX_RATE * len(spec.queues):
         raise Misused(
-            f"ramp: to {spec.to:g}/s needs at least {queues_needed(spec.to)} queues of 500/s; the "
-            f"group has {len(spec.queues)}"
+            f"ramp: to {spec.whole:g}/s needs at least {queues_needed(spec.whole)} queues of "
+            f"500/s; the group has {len(spec.queues)}"
         )
     return write_spec(spec)
+
+
+def _of_their_own(spec: RampSpec) -> RampSpec:
+    if strange := sorted(spec.own.keys() - set(spec.queues)):
+        raise Misused(f"ramp: own: {strange[0][:200]} is not one of the group's queues")
+    for queue, rate in spec.own.items():
+        if problem := queue_rate_problem(rate):
+            raise Misused(f"ramp: own: {queue.rpartition('/')[2]}: {problem}")
+    return replace(spec, queues=tuple(spec.own))
 
 
 def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
@@ -64,8 +91,8 @@ def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
 
 def course_of(spec: RampSpec, seen: RatesSeen) -> Course:
     """Return the course from where the group is to where it is wanted."""
-    each = spec.to / len(spec.queues)
-    return Course(dict.fromkeys(spec.queues, each), initial=min(spec.to, _start(spec, seen)))
+    before = {queue.name: queue.rate for queue in seen.queues}
+    return Course(spec.rates, min(spec.whole, _start(spec, seen)), before=before)
 
 
 def plan(operation: Operation, seen: RatesSeen, now: float) -> Plan:
@@ -78,7 +105,7 @@ def plan(operation: Operation, seen: RatesSeen, now: float) -> Plan:
         "group": f"{operation.group}, {len(spec.queues)} queues set to {before:.6g}/s together",
         "dispatches now": f"{_measured(seen):.6g}/s",
         "from": f"{course.initial:.6g}/s",
-        "to": f"{spec.to:.6g}/s, {spec.to / len(spec.queues):.6g}/s a queue",
+        "to": f"{spec.whole:.6g}/s, {_each(spec)} a queue",
     }
     return rates_plan(
         course,
@@ -93,8 +120,24 @@ def advance(operation: Operation, seen: RatesSeen, now: float) -> Decided:
     spec = _spec(operation)
     memory = operation.memory
     course = Course.from_fields(memory) if memory else course_of(spec, seen)
-    conduct = Conduct(settles=False, stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s)
-    return go_on(operation, course, seen, now, conduct)
+    return go_on(operation, course, seen, now, _conduct(spec))
+
+
+def again(operation: Operation, seen: RatesSeen, now: float) -> Decided:
+    """Finish an interrupted step if all is well."""
+    if operation.state is not State.RUNNING:
+        return do_rest(operation, seen)
+    course = Course.from_fields(operation.memory)
+    return looked_again(operation, course, seen, now, _conduct(_spec(operation)))
+
+
+def _conduct(spec: RampSpec) -> Conduct:
+    return Conduct(settles=False, stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s)
+
+
+def _each(spec: RampSpec) -> str:
+    least, most = min(spec.rates.values()), max(spec.rates.values())
+    return f"{most:.6g}/s" if least == most else f"{least:.6g} to {most:.6g}/s"
 
 
 def _spec(operation: Operation) -> RampSpec:
@@ -113,12 +156,12 @@ def _measured(seen: RatesSeen) -> float:
 
 def _warnings(spec: RampSpec, seen: RatesSeen) -> Iterator[str]:
     warm = max(SAFE_RATE, _measured(seen))
-    if spec.start is not None and min(spec.start, spec.to) > warm * 1.001:
+    if spec.start is not None and min(spec.start, spec.whole) > warm * 1.001:
         yield f"start {spec.start:g}/s is above the {warm:.6g}/s that the group is warm for"
     if spec.latency_s is None:
         return
     for queue in seen.queues:
-        needed = concurrency_needed(spec.to / len(spec.queues), spec.latency_s)
+        needed = concurrency_needed(spec.rates[queue.name], spec.latency_s)
         if needed > queue.concurrency:
             reached = queue.concurrency / spec.latency_s
             yield (
@@ -127,4 +170,4 @@ def _warnings(spec: RampSpec, seen: RatesSeen) -> Iterator[str]:
             )
 
 
-RAMP = Kind(NAME, check, look, plan, advance, QUEUE_VERBS)
+RAMP = Kind(NAME, check, look, plan, advance, again, QUEUE_VERBS, cancel)

@@ -1,31 +1,74 @@
-"""What the operations that change dispatch rates have in common: look, go on, plan."""
+"""What the operations that change dispatch rates have in common: go on, look again, stop."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from injector.control.rules import Kind as Verdict
 from injector.control.rules import same
 from injector.delivery.ports import Queue
 from injector.operations.acts import resume, set_rate
 from injector.operations.course import Conduct, Course, Moved, RatesSeen, move
+from injector.operations.meanwhile import as_if_done, in_truth, left_to_others, still_holds
 from injector.operations.values import Act, Decided, Operation, State
 from injector.pacing.ramp import SAFE_INTERVAL_S
 
 ROUND_S = 60.0
+SHOWN = 3
 CHANGES = (Verdict.START, Verdict.RAISE, Verdict.CUT, Verdict.EASE)
 
 
 def go_on(
     operation: Operation, course: Course, seen: RatesSeen, now: float, conduct: Conduct
 ) -> Decided:
-    """Move the course on, and say what that means for the operation and its queues."""
+    """Move the course on, and say what that means for the operation and its queues.
+
+    It ends, or pauses, only at a look that finds the last rates set.
+    """
+    if course.stopped:
+        paused = replace(operation, memory=replace(course, stopped="").to_fields())
+        return paused.ending(State.PAUSED, course.stopped, now=now), ()
+    course, before = left_to_others(course, seen.queues), course
+    if not course.own:
+        return operation.ending(State.PAUSED, _taken_over(before), now=now), ()
     moved = move(course, seen, now, conduct)
     acts = acts_of(moved, course, seen.queues)
-    operation = replace(operation, memory=moved.course.to_fields())
-    return _queues_in_words(_gone_on(operation, moved, now), moved), acts
+    after = replace(moved.course, stopped=moved.stopped if acts else "")
+    operation = replace(operation, memory=after.to_fields())
+    return _with_steps(_gone_on(operation, moved, now, has_acts=bool(acts)), moved), acts
 
 
-def _gone_on(operation: Operation, moved: Moved, now: float) -> Operation:
+def again(
+    operation: Operation, course: Course, seen: RatesSeen, now: float, conduct: Conduct
+) -> Decided:
+    """Finish an interrupted step if the rules would still let it be; else decide by what is there.
+
+    A queue that someone else has set or opened meanwhile is left as it is.
+    """
+    left = [act for act in operation.acts_left if still_holds(act, seen.queues)]
+    as_decided = as_if_done(seen, left)
+    kept = left_to_others(course, as_decided.queues)
+    if kept.own and _lets_be(move(kept, as_decided, now, conduct)):
+        return replace(operation, memory=kept.to_fields()), left
+    done = in_truth(course, operation.acts_left, seen.queues)
+    return go_on(operation, done, seen, now, conduct)
+
+
+def do_rest(operation: Operation, seen: RatesSeen) -> Decided:
+    """Do what is left and still holds, without a new decision."""
+    return operation, [act for act in operation.acts_left if still_holds(act, seen.queues)]
+
+
+def _lets_be(moved: Moved) -> bool:
+    kind, healthy = moved.decision.kind, moved.decision.healthy
+    return moved.done or (healthy and kind in (Verdict.HOLD, Verdict.RAISE))
+
+
+def _gone_on(operation: Operation, moved: Moved, now: float, *, has_acts: bool) -> Operation:
+    if has_acts and moved.done:
+        return operation.going_on("gives each queue its own rate", next_at=now, ends_at=now)
+    if has_acts and moved.stopped:
+        return operation.stepping(moved.stopped, next_at=now)
     if moved.done:
         return operation.ending(State.DONE, f"done: {_words(moved)}", now=now)
     if moved.stopped:
@@ -37,7 +80,7 @@ def _gone_on(operation: Operation, moved: Moved, now: float) -> Operation:
     return operation.going_on(_words(moved), next_at=next_at, ends_at=ends_at)
 
 
-def _queues_in_words(operation: Operation, moved: Moved) -> Operation:
+def _with_steps(operation: Operation, moved: Moved) -> Operation:
     left = 0 if moved.done else steps_left(moved.course)
     return replace(operation, steps=operation.step + left)
 
@@ -45,19 +88,15 @@ def _queues_in_words(operation: Operation, moved: Moved) -> Operation:
 def acts_of(moved: Moved, before: Course, queues: Sequence[Queue]) -> Sequence[Act]:
     """Return the changes that bring each queue to what is wanted of it.
 
-    A rate is set before its queue is opened. One that someone has set higher by hand meanwhile
-    is left alone, unless the rate has to go down.
+    A rate is set before its queue is opened.
     """
     acts: list[Act] = []
-    goes_down = moved.decision.kind in (Verdict.CUT, Verdict.EASE)
     for queue in queues:
         wanted = moved.wanted.get(queue.name)
         if wanted is None:
             continue
-        held = before.held.get(queue.name)
-        by_hand = held is not None and queue.rate > held and not same(queue.rate, held)
-        if queue.rate != wanted and (goes_down or moved.done or not by_hand):
-            acts.append(set_rate(queue.name, wanted))
+        if not same(queue.rate, wanted):
+            acts.append(set_rate(queue.name, wanted, found=queue.rate))
         if queue.name not in before.opened_at and queue.state == "PAUSED":
             acts.append(resume(queue.name))
     return acts
@@ -85,25 +124,24 @@ def _words(moved: Moved) -> str:
     whole = sum(moved.course.own.values())
     opened = queues_in_words(len(moved.wanted))
     place = f"{moved.decision.rate:.6g}/s of {whole:.6g}/s, {opened} open"
+    notices = "".join(f"; {notice}" for notice in (*moved.decision.notices, *_theirs(moved.course)))
     if moved.done:
-        return f"each of {len(moved.course.own)} queues has its rate, {whole:.6g}/s together"
-    notices = "".join(f"; {notice}" for notice in moved.decision.notices)
+        each = f"each of {len(moved.course.own)} queues has its rate, {whole:.6g}/s together"
+        return f"{each}{notices}"
     return f"{place}: {moved.decision.reason}{notices}"
 
 
-def left_behind(operation: Operation, *, now: float) -> Decided:
-    """Cancel a way to higher rates half-way, and say what that leaves behind.
+def _theirs(course: Course) -> Iterator[str]:
+    """Name the queues that were left to whoever set them."""
+    for queue, rate in islice(course.others.items(), SHOWN):
+        yield f"someone set {queue.rpartition('/')[2]} to {rate:.6g}/s; it is left to them"
+    if len(course.others) > SHOWN:
+        yield f"and so are {len(course.others) - SHOWN} more"
 
-    The rates stay low: to raise them at once is what the operation was to prevent.
-    """
-    if not operation.memory:
-        return operation.ending(State.CANCELLED, "cancelled before anything was set", now=now), ()
-    course = Course.from_fields(operation.memory)
-    low = [queue for queue, rate in course.held.items() if not same(rate, course.own[queue])]
-    closed = len(course.own) - len(course.held)
-    whole = sum(course.own.values())
-    reason = (
-        f"cancelled: {len(low)} queues keep a lowered rate, {closed} stay paused; their own rates "
-        f"are {whole:.6g}/s together, to which `injector group ramp` leads"
+
+def _taken_over(course: Course) -> str:
+    return (
+        f"someone else has set {queues_in_words(len(course.held))}, which is all that are open, "
+        f"to other rates than {sum(course.held.values()):.6g}/s together; set them back and "
+        "resume this, or cancel it"
     )
-    return operation.ending(State.CANCELLED, reason, now=now), ()

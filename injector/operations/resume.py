@@ -10,8 +10,10 @@ from injector.operations.dealing import in_step, in_turn
 from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
 from injector.operations.planning import drained, rates_plan
-from injector.operations.rates import go_on, left_behind
+from injector.operations.rates import again as looked_again
+from injector.operations.rates import do_rest, go_on
 from injector.operations.spec import check_rate, read_spec, write_spec
+from injector.operations.stopping import cancel
 from injector.operations.values import Decided, Fields, Operation, Plan, State
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.ramp import SAFE_RATE
@@ -75,15 +77,21 @@ def advance(operation: Operation, seen: RatesSeen, now: float) -> Decided:
     course = Course.from_fields(memory) if memory else _course(spec, seen)
     if not course.own:
         return operation.ending(State.DONE, "no queue is paused", now=now), ()
-    conduct = Conduct(
+    return go_on(operation, course, seen, now, _conduct(spec))
+
+
+def again(operation: Operation, seen: RatesSeen, now: float) -> Decided:
+    """Finish an interrupted step if all is well."""
+    if operation.state is not State.RUNNING:
+        return do_rest(operation, seen)
+    course = Course.from_fields(operation.memory)
+    return looked_again(operation, course, seen, now, _conduct(_spec(operation)))
+
+
+def _conduct(spec: ResumeSpec) -> Conduct:
+    return Conduct(
         spec.by == "turn", stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s
     )
-    return go_on(operation, course, seen, now, conduct)
-
-
-def cancel(operation: Operation, now: float) -> Decided:
-    """End, and leave the rates low: to raise them at once is what this was to prevent."""
-    return left_behind(operation, now=now)
 
 
 def _spec(operation: Operation) -> ResumeSpec:
@@ -93,11 +101,11 @@ def _spec(operation: Operation) -> ResumeSpec:
 def _course(spec: ResumeSpec, seen: RatesSeen) -> Course:
     """Return the course of the queues that are paused, to the rates that they have."""
     own = {queue.name: queue.rate for queue in seen.queues if queue.state == "PAUSED"}
-    return Course(own, initial=spec.initial)
+    return Course(own, spec.initial, before=own)
 
 
 def _deal(spec: ResumeSpec, own: Mapping[str, float], total: float) -> Mapping[str, float]:
     return in_turn(own, total=total) if spec.by == "turn" else in_step(own, total=total)
 
 
-RESUME = Kind(NAME, check, look, plan, advance, QUEUE_VERBS, cancel)
+RESUME = Kind(NAME, check, look, plan, advance, again, QUEUE_VERBS, cancel)

@@ -1,8 +1,9 @@
 """Carries operations on: what was decided is saved first, then done, and noted act by act.
 
-A process that is killed at any moment leaves an operation with acts to do; whoever goes on with
-it does those before it decides anew. One process at a time goes on with an operation, by a
-lease; a save that finds another version than it had read changes nothing.
+A process that is killed at any moment leaves an operation with acts to do. Whoever goes on with
+it looks again, since others may have changed what the acts were decided on, and does those that
+still hold before it decides anew. A paused operation does nothing. One process at a time goes on
+with an operation, by a lease; a save that finds another version than it had read changes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +12,9 @@ from dataclasses import dataclass, replace
 from injector.clock import Clock
 from injector.errors import Conflict, Misused, Outdated, Retryable
 from injector.ledger.ports import AuditLine, LedgerPort
+from injector.operations.acts import ACTS_PER_S
 from injector.operations.kind import AnyKind, Ports
-from injector.operations.values import Act, Operation, State
+from injector.operations.values import Act, Decided, Operation, State
 from injector.pacing.limiter import Pacer
 
 LEASE_S = 90.0
@@ -20,10 +22,10 @@ ROUND_S = 60.0
 """The longest time between two looks at an operation: evidence comes by the minute."""
 
 RESERVE_S = 2.0
-ACTS_PER_S, AT_ONCE_S = 10.0, 1.0
-"""How often acts are carried out: administering queues has a small quota."""
+AT_ONCE_S = 1.0
 
 TimeLeft = Callable[[], float]
+Decide = Callable[[Operation, Ports, float], Decided]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,12 @@ class Runner:
             self.ledger.leases.release(name, self.owner)
 
     def _round(self, operation: Operation, time_left: TimeLeft) -> Operation:
-        """Finish the last decision, and decide anew if that is due."""
-        operation = self._carry_out(operation, time_left)
+        """Finish what is left of the last decision, and decide anew if that is due."""
+        if operation.state is State.PAUSED:
+            return operation
+        if operation.acts_left:
+            operation = self._decided(operation, self._kind(operation).reconsider)
+            operation = self._carry_out(operation, time_left)
         if operation.acts_left or operation.state is not State.RUNNING:
             return operation
         wait_s = operation.next_at - self.clock.now()
@@ -69,16 +75,28 @@ class Runner:
             return operation
         if wait_s > 0:
             self.clock.sleep(wait_s)
-        return self._carry_out(self._decide(operation), time_left)
+        operation = self._decided(operation, self._kind(operation).decide)
+        return self._carry_out(operation, time_left)
 
-    def _decide(self, operation: Operation) -> Operation:
+    def _decided(self, operation: Operation, decide: Decide) -> Operation:
+        """Save what is decided, before anything of it is done."""
         now = self.clock.now()
         try:
-            decided, acts = self._kind(operation).decide(operation, self.ports, now)
+            decided, acts = decide(operation, self.ports, now)
         except Misused as error:
-            decided, acts = operation.ending(State.PAUSED, str(error), now=now), ()
+            return self._stopped(operation, error)
         decided = replace(decided, acts=tuple(acts), acts_done=0)
         return save(self.ledger, operation, decided, now=now)
+
+    def _stopped(self, operation: Operation, error: Misused) -> Operation:
+        """Pause until a person has mended it; what had ended is then a failure, and stays ended."""
+        now = self.clock.now()
+        if operation.state is State.RUNNING:
+            stopped = operation.ending(State.PAUSED, str(error), now=now)
+        else:
+            failed = operation.ending(State.FAILED, f"{operation.reason}; but {error}", now=now)
+            stopped = replace(failed, acts=(), acts_done=0)
+        return save(self.ledger, operation, stopped, now=now)
 
     def _carry_out(self, operation: Operation, time_left: TimeLeft) -> Operation:
         """Do the acts that are left, and note each; those without time are for the next round."""
@@ -91,8 +109,7 @@ class Runner:
             try:
                 self._do(operation, act)
             except Misused as error:
-                paused = operation.ending(State.PAUSED, str(error), now=self.clock.now())
-                return save(self.ledger, operation, paused, now=self.clock.now())
+                return self._stopped(operation, error)
             operation = self._noted(operation)
         return operation
 
@@ -157,7 +174,7 @@ def drive(
     while True:
         operation, was_reached = _patiently(runner, operation_id, time_left)
         show(operation)
-        is_over = was_reached or not operation.acts_left
+        is_over = was_reached or not operation.acts_left or operation.state is State.PAUSED
         if operation.state is not State.RUNNING and is_over:
             return operation
         wait_s = operation.next_at - clock.now()

@@ -1,5 +1,6 @@
 """An operation as it is shown: by the API, and by the command line."""
 
+from injector.operations.stopping import rates_before
 from injector.operations.values import Fields, Operation
 
 
@@ -22,4 +23,5 @@ def shown(operation: Operation) -> Fields:
         "ends_at": operation.ends_at,
         "ended_at": operation.ended_at,
         "version": operation.version,
+        "rates_before": rates_before(operation),
     }

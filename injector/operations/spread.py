@@ -9,9 +9,11 @@ from injector.operations.dealing import in_step
 from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
 from injector.operations.planning import drained, rates_plan
-from injector.operations.rates import go_on, left_behind
+from injector.operations.rates import again as looked_again
+from injector.operations.rates import do_rest, go_on
 from injector.operations.spec import check_rate, read_spec, write_spec
-from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
+from injector.operations.stopping import cancel
+from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep, State
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.ramp import SAFE_RATE
 
@@ -78,13 +80,19 @@ def advance(operation: Operation, seen: RatesSeen, now: float) -> Decided:
     course = Course.from_fields(operation.memory) if operation.memory else _course(spec, seen)
     if now < spec.at:
         return _lowered(operation, course, seen, now)
-    conduct = Conduct(stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s)
-    return go_on(operation, course, seen, now, conduct)
+    return go_on(operation, course, seen, now, _conduct(spec))
 
 
-def cancel(operation: Operation, now: float) -> Decided:
-    """End, and leave the rates low: to raise them at once is what this was to prevent."""
-    return left_behind(operation, now=now)
+def again(operation: Operation, seen: RatesSeen, now: float) -> Decided:
+    """Finish lowering the rates, or an interrupted step if all is well."""
+    course = Course.from_fields(operation.memory)
+    if operation.state is not State.RUNNING or not course.ramp.rate:
+        return do_rest(operation, seen)
+    return looked_again(operation, course, seen, now, _conduct(_spec(operation)))
+
+
+def _conduct(spec: SpreadSpec) -> Conduct:
+    return Conduct(stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s)
 
 
 def _lowered(operation: Operation, course: Course, seen: RatesSeen, now: float) -> Decided:
@@ -95,7 +103,7 @@ def _lowered(operation: Operation, course: Course, seen: RatesSeen, now: float) 
     held = in_step(course.own, total=course.initial)
     course = replace(course, held=held, opened_at=dict.fromkeys(held, now))
     acts = [
-        set_rate(queue.name, held[queue.name])
+        set_rate(queue.name, held[queue.name], found=queue.rate)
         for queue in seen.queues
         if queue.rate > held[queue.name]
     ]
@@ -109,7 +117,8 @@ def _spec(operation: Operation) -> SpreadSpec:
 
 
 def _course(spec: SpreadSpec, seen: RatesSeen) -> Course:
-    return Course({queue.name: queue.rate for queue in seen.queues}, initial=spec.initial)
+    own = {queue.name: queue.rate for queue in seen.queues}
+    return Course(own, spec.initial, before=own)
 
 
-SPREAD = Kind(NAME, check, look, plan, advance, QUEUE_VERBS, cancel)
+SPREAD = Kind(NAME, check, look, plan, advance, again, QUEUE_VERBS, cancel)

@@ -112,8 +112,7 @@ def advance(operation: Operation, seen: TrafficSeen, now: float) -> Decided:
     if not memory:
         return _begin(operation, spec, seen, now)
     if seen.split != _split_of(memory["set"]):
-        reason = f"someone set the traffic to {in_words(seen.split)}; cancel it, or set it back"
-        return operation.ending(Ends.PAUSED, reason, now=now), ()
+        return _left_to_them(operation, seen, now)
     if unwell := _unwell(operation, spec, seen, now):
         return unwell
     due = float(str(memory["changed_at"])) + spec.interval_s
@@ -123,6 +122,41 @@ def advance(operation: Operation, seen: TrafficSeen, now: float) -> Decided:
         )
         return replace(following, memory={**memory, "held_at": None}), ()
     return _step(operation, spec, now)
+
+
+def again(operation: Operation, seen: TrafficSeen, now: float) -> Decided:
+    """Finish an interrupted change if the target is well, and nobody else has split it anew."""
+    (act,), memory = operation.acts_left, operation.memory
+    if seen.split == _split_of(act.values["split"]):
+        return operation, ()
+    before = _split_of(memory["was"])
+    if operation.state is not Ends.RUNNING:
+        if seen.split in (before, _split_of(memory["set"])):
+            return operation, (act,)
+        reason = f"{operation.reason}; but {_by_others(seen)}, and it is left so"
+        return replace(operation, reason=reason), ()
+    if seen.split != before:
+        return _left_to_them(operation, seen, now)
+    if _unwell(operation, read(operation.spec), seen, now):
+        return _taken_back(operation, now), ()
+    return operation, (act,)
+
+
+def _left_to_them(operation: Operation, seen: TrafficSeen, now: float) -> Decided:
+    """Pause, rather than fight whoever else has split the traffic."""
+    reason = f"{_by_others(seen)}; cancel it, or set it back"
+    return operation.ending(Ends.PAUSED, reason, now=now), ()
+
+
+def _by_others(seen: TrafficSeen) -> str:
+    return f"someone set the traffic to {in_words(seen.split)}"
+
+
+def _taken_back(operation: Operation, now: float) -> Operation:
+    """Return the operation as it was before its last step, which was not taken."""
+    memory = operation.memory
+    before = {**memory, "set": memory["was"], "next": int(str(memory["next"])) - 1}
+    return replace(operation, memory=before, step=operation.step - 1, next_at=now)
 
 
 def roll_back(operation: Operation, why: str, now: float) -> Decided:
@@ -153,7 +187,7 @@ def _begin(operation: Operation, spec: TrafficSpec, seen: TrafficSeen, now: floa
         )
     steps = len(list(spec.shift.steps()))
     former = {name: str(percent) for name, percent in seen.split.items()}
-    memory = {"former": former, "next": 0, "set": former, "changed_at": now}
+    memory = {"former": former, "next": 0, "set": former, "was": former, "changed_at": now}
     return _step(replace(operation, memory=memory, steps=steps), spec, now)
 
 
@@ -164,7 +198,14 @@ def _step(operation: Operation, spec: TrafficSpec, now: float) -> Decided:
         return operation.ending(Ends.DONE, f"all traffic goes to {spec.to}", now=now), ()
     found = split(_split_of(memory["former"]), spec.to, spec.shift.share(step), grain=spec.grain)
     written = {name: str(percent) for name, percent in found.items()}
-    changed = {**memory, "next": step + 1, "set": written, "changed_at": now, "held_at": None}
+    changed = {
+        **memory,
+        "next": step + 1,
+        "set": written,
+        "was": memory["set"],
+        "changed_at": now,
+        "held_at": None,
+    }
     ends_at = now + max(1, operation.steps - step) * spec.interval_s
     following = replace(operation, memory=changed).stepping(
         in_words(found), next_at=now + min(LOOK_EACH_S, spec.interval_s), ends_at=ends_at

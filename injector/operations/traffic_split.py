@@ -15,6 +15,7 @@ from injector.operations.traffic import (
     SET,
     TrafficSeen,
     advance,
+    again,
     cancel,
     plan,
     read,
@@ -77,5 +78,5 @@ def _traffic(ports: Ports) -> Traffic:
 
 
 TRAFFIC_SPLIT = Kind(
-    NAME, check, look, plan, advance, {SET: set_traffic}, cancel=cancel, slot="traffic"
+    NAME, check, look, plan, advance, again, {SET: set_traffic}, cancel, slot="traffic"
 )

@@ -118,7 +118,7 @@ def test_operation_without_sight_of_the_target_pauses_unless_it_is_meant_blind(h
             400,
             "queues: projects/p/locations/l/queues/other is not one of group welcome's",
         ),
-        ("/groups/welcome/operations", {"kind": "ramp"}, 400, "missing required field `to`"),
+        ("/groups/welcome/operations", {"kind": "ramp"}, 400, "give the rate to go to"),
         (
             "/groups/welcome/operations",
             {"kind": "ramp", "spec": {"to": 1500.0}},

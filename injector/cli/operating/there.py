@@ -23,6 +23,11 @@ def follow(service: Service, operation_id: str, show: Show) -> Json:
     while True:
         found = service.operation(operation_id)
         show(found)
-        if found["state"] != "running" and found["acts_done"] == found["acts"]:
+        if found["state"] == "paused" or _is_over(found):
             return found
         service.clock.sleep(POLL_S)
+
+
+def _is_over(operation: Json) -> bool:
+    """Tell whether it has ended, and all that its end takes is done."""
+    return operation["state"] != "running" and operation["acts_done"] == operation["acts"]
