@@ -115,7 +115,14 @@ class Parts:
 
     def operation_ports(self) -> Ports:
         """Return what operations on groups work with."""
-        return ports_of(self.settings, self.clock, self.queues, self.watcher)
+        settings = self.settings
+        return ports_of(
+            settings,
+            self.clock,
+            self.queues,
+            self.watcher,
+            traffic_of=settings.traffic_services,
+        )
 
     def runner(self) -> Runner:
         """Return what goes on with operations; a turn outlives the handler's budget."""

@@ -120,6 +120,14 @@ class Settings(BaseSettings):
     sources: Places = Field(
         (), description="folders or URLs, separated by commas, such as gs://BUCKET/exports"
     )
+    traffic_services: Places = Field(
+        (),
+        description="what traffic-split may reach, separated by commas, such as "
+        "projects/PROJECT/locations/LOCATION/services/SERVICE or apps/APP/services/SERVICE",
+    )
+    platforms_host: Address | None = Field(
+        None, description="HOST:PORT of what stands in for Cloud Run and App Engine in local runs"
+    )
     token: str = Field(
         "", repr=False, description="what gcloud auth print-identity-token prints, to call with"
     )
@@ -202,6 +210,11 @@ class Settings(BaseSettings):
             yield (
                 f"CLOUDTASKS_EMULATOR_HOST={self.emulator_host!r} is set where production seems "
                 "to run: tasks go to the emulator, none to Cloud Tasks; unset it"
+            )
+        if self.platforms_host and self.looks_like_production:
+            yield (
+                f"INJECTOR_PLATFORMS_HOST={self.platforms_host!r} is set where production seems "
+                "to run: no traffic of Cloud Run or App Engine is split; unset it"
             )
         if self.pubsub_emulator_host and self.looks_like_production:
             yield (

@@ -131,6 +131,11 @@ class Service:
         answer = self._ask("POST", f"/groups/{group}/operations", json=body)
         return _object(answer), answer.status_code == requests.codes.created
 
+    def plan(self, group: str, kind: str, spec: Json) -> Json:
+        """Return what an operation on the group would do."""
+        body: Json = {"kind": kind, "spec": spec}
+        return _object(self._ask("POST", f"/groups/{group}/plans", json=body))
+
     def operations(self, group: str = "") -> list[Json]:
         """Return the newest operations first, of one group or of all."""
         query = {"group": group} if group else {}

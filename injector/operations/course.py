@@ -118,14 +118,20 @@ class Moved:
 
 
 def move(course: Course, seen: RatesSeen, now: float, conduct: Conduct) -> Moved:
-    """Decide on the total by the rules of the ramp, and deal it out."""
+    """Decide on the total by the rules of the ramp, and deal it out.
+
+    While it is held for something that is amiss, nothing is dealt anew.
+    """
     settled = _settled(course, seen) if conduct.settles else frozenset()
     observed = _observation(course, seen, now, conduct)
     words = _words(course, seen.queues)
     decision = decide(course.ramp, observed, now, ramp=course.curve, limits=LIMITS, words=words)
     if _is_done(course, settled, decision, now):
         return Moved(replace(course, held=dict(course.own)), decision, course.own, done=True)
-    wanted = _dealt(course, seen, settled, decision.rate, conduct)
+    if decision.kind is Kind.HOLD and not decision.healthy:
+        wanted: Mapping[str, float] = course.held
+    else:
+        wanted = _dealt(course, seen, settled, decision.rate, conduct)
     opened = {queue: course.opened_at.get(queue, now) for queue in wanted}
     after = replace(course, ramp=decision.state, held=wanted, opened_at=opened)
     return Moved(after, decision, wanted, stopped=_stopped(observed, decision, conduct))

@@ -89,9 +89,7 @@ def again(operation: Operation, seen: RatesSeen, now: float) -> Decided:
 
 
 def _conduct(spec: ResumeSpec) -> Conduct:
-    return Conduct(
-        spec.by == "turn", stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s
-    )
+    return Conduct(spec.by == "turn", stops=spec.stop, blind=spec.blind, give_up_s=spec.give_up_s)
 
 
 def _spec(operation: Operation) -> ResumeSpec:

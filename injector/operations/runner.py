@@ -101,7 +101,7 @@ class Runner:
     def _carry_out(self, operation: Operation, time_left: TimeLeft) -> Operation:
         """Do the acts that are left, and note each; those without time are for the next round."""
         pacer = Pacer(ACTS_PER_S, slack_s=AT_ONCE_S)
-        for act in operation.acts_left:
+        for act in () if operation.state is State.PAUSED else operation.acts_left:
             if wait_s := pacer.reserve(now=self.clock.monotonic()):
                 self.clock.sleep(wait_s)
             if time_left() <= RESERVE_S:

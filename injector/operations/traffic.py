@@ -1,6 +1,6 @@
 """Whether the traffic's next step may be taken: the rules, without clock, service or queue."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -76,6 +76,16 @@ class TrafficSeen:
 def read(fields: Fields) -> TrafficSpec:
     """Read what was asked for."""
     return read_spec(fields, TrafficSpec, kind=NAME)
+
+
+def check_reach(service: str, allowed: Collection[str] | None) -> None:
+    """Raise Misused for a service that is not one of those that are allowed; None allows all."""
+    if allowed is not None and service not in allowed:
+        raise Misused(
+            f"{NAME}: the traffic of {service[:200]} may not be split here, only that of "
+            f"{', '.join(sorted(allowed)) or 'none'}: name it in INJECTOR_TRAFFIC_SERVICES, or do "
+            "it from where you are logged in, by --here"
+        )
 
 
 def plan(operation: Operation, seen: TrafficSeen, now: float) -> Plan:

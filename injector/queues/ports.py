@@ -1,8 +1,9 @@
 """What operations on a group work with, put together from the settings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import cache
 
 from injector.clock import Clock
 from injector.control.standing import Watcher
@@ -11,6 +12,7 @@ from injector.delivery.connection import Connection
 from injector.delivery.ports import QueueAdmin, TaskTemplate, Token
 from injector.errors import Misused
 from injector.operations.kind import Ports, Target, Traffic
+from injector.operations.traffic import check_reach
 from injector.queues.access import admin_at
 from injector.settings import Settings
 
@@ -22,16 +24,24 @@ KEEP_WARM_PATH = "/keep-warm"
 
 
 def ports_of(
-    settings: Settings, clock: Clock, queues: QueueAdmin, watcher: Watcher | None
+    settings: Settings,
+    clock: Clock,
+    queues: QueueAdmin,
+    watcher: Watcher | None,
+    *,
+    traffic_of: Collection[str] | None = None,
 ) -> Ports:
-    """Put the ports together over queues and a watcher that are there."""
+    """Put the ports together over queues and a watcher that are there.
+
+    Only the traffic of the services in `traffic_of` may be split; None leaves that to IAM.
+    """
     return Ports(
         queues,
         clock,
         watcher,
         0.0 if settings.emulator_host else LATE_S,
         _keep_warm(settings),
-        LateTraffic(),
+        LateTraffic(settings.platforms_host or "", traffic_of),
     )
 
 
@@ -45,7 +55,8 @@ def ports_at(settings: Settings) -> Iterator[Ports]:
     with admin_at(emulator_host) as queues:
         watcher, connection = _watcher(emulator_host)
         try:
-            yield ports_of(settings, settings.clock, queues, watcher)
+            reach = settings.traffic_services or None
+            yield ports_of(settings, settings.clock, queues, watcher, traffic_of=reach)
         finally:
             if connection:
                 connection.close()
@@ -79,27 +90,33 @@ def _watcher(emulator_host: str) -> tuple[Watcher | None, Connection | None]:
 class LateTraffic:
     """Splits traffic by Google's clients, which take a second to load and so are when needed.
 
-    Raises Misused where they are not installed.
+    Raises Misused where they are not installed, and for a service that is not one of `allowed`.
     """
+
+    def __init__(self, host: str = "", allowed: Collection[str] | None = None) -> None:
+        self._allowed = allowed
+        self._traffic = cache(lambda: _cloud_traffic(host))
 
     def split(self, service: str) -> Mapping[str, Decimal]:
         """Return the percent of each version that gets any."""
-        return _cloud_traffic().split(service)
+        check_reach(service, self._allowed)
+        return self._traffic().split(service)
 
     def set_split(self, service: str, split: Mapping[str, Decimal], *, shard_by: str) -> None:
         """Split the traffic so."""
-        _cloud_traffic().set_split(service, split, shard_by=shard_by)
+        check_reach(service, self._allowed)
+        self._traffic().set_split(service, split, shard_by=shard_by)
 
 
-def _cloud_traffic() -> Traffic:
+def _cloud_traffic(host: str) -> Traffic:
     try:
-        from injector.queues.traffic import CloudTraffic  # noqa: PLC0415  (an extra)
+        from injector.queues.traffic import traffic_at  # noqa: PLC0415  (an extra)
     except ImportError as error:
         raise Misused(
             "a service's traffic is moved with the extra `traffic`: "
             "pip install 'cloud-tasks-injector[traffic]'"
         ) from error
-    return CloudTraffic()
+    return traffic_at(host)
 
 
 def _keep_warm(settings: Settings) -> Target | None:

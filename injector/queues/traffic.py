@@ -3,10 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import cache
 
+import grpc
 from google.api_core import exceptions
 from google.api_core.operation import Operation
 from google.cloud import appengine_admin_v1, run_v2
+from google.cloud.appengine_admin_v1.services.services.transports import (
+    ServicesGrpcTransport as AppEngineTransport,
+)
+from google.cloud.run_v2.services.services.transports import ServicesGrpcTransport as RunTransport
 
 from injector.errors import Misused, NotFound, Retryable
 
@@ -25,7 +31,7 @@ _AGAIN = (
 
 
 class CloudTraffic:
-    """Reads and sets how the traffic of a service is split; the clients are made when needed."""
+    """Reads and sets how the traffic of a service is split; each client is made once needed."""
 
     def __init__(
         self,
@@ -34,8 +40,8 @@ class CloudTraffic:
             [], appengine_admin_v1.ServicesClient
         ] = appengine_admin_v1.ServicesClient,
     ) -> None:
-        self._run = run
-        self._app_engine = app_engine
+        self._run = cache(run)
+        self._app_engine = cache(app_engine)
 
     def split(self, service: str) -> Mapping[str, Decimal]:
         """Return the percent of each version that gets any."""
@@ -77,6 +83,17 @@ class CloudTraffic:
         changed = {"split": {"allocations": shares, "shard_by": shard_by.upper()}}
         request = {"name": service, "service": changed, "update_mask": {"paths": ["split"]}}
         _wait(self._app_engine().update_service(request=request, timeout=CALL_TIMEOUT_S))
+
+
+def traffic_at(host: str) -> CloudTraffic:
+    """Return what splits the traffic of Google's platforms, or of what stands in for them."""
+    if not host:
+        return CloudTraffic()
+    channel = grpc.insecure_channel(host)
+    return CloudTraffic(
+        lambda: run_v2.ServicesClient(transport=RunTransport(channel=channel)),
+        lambda: appengine_admin_v1.ServicesClient(transport=AppEngineTransport(channel=channel)),
+    )
 
 
 def _of_run(service: run_v2.Service) -> Mapping[str, Decimal]:

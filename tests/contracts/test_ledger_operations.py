@@ -49,9 +49,14 @@ def test_group_has_one_live_operation_for_each_slot(ledger: Ledger):
 
 
 @pytest.mark.parametrize("state", [State.DONE, State.FAILED, State.ROLLED_BACK, State.CANCELLED])
-def test_ended_operation_makes_room_for_another(ledger: Ledger, state: State):
+def test_ended_operation_makes_room_once_its_end_is_carried_out(ledger: Ledger, state: State):
     ledger.operations.begin(RAMP)
-    ledger.operations.save(replace(RAMP, state=state, version=1), expected_version=0)
+    ended = replace(RAMP, state=state, version=1)
+    ledger.operations.save(ended, expected_version=0)
+    with pytest.raises(Conflict, match=f"a ramp that is {state}, ramp-1"):
+        ledger.operations.begin(replace(RAMP, id="ramp-2"))
+
+    ledger.operations.acted(ended, done=len(RAMP.acts))
 
     ledger.operations.begin(replace(RAMP, id="ramp-2"))
 

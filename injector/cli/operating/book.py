@@ -1,15 +1,19 @@
 """Where operations are kept: a service's book, or that of the ledger here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from injector.cli.operating.here import runner_here
 from injector.cli.operating.who import user
+from injector.cli.options import service_at
 from injector.operations.kinds import kind_of
 from injector.operations.runner import Runner
 from injector.operations.shown import shown
 from injector.operations.steering import cancel, pause, resume
 from injector.operations.values import Fields, Operation
+from injector.settings import Settings
 
 
 class Book(Protocol):
@@ -52,3 +56,13 @@ class LedgerBook:
             return shown(self.runner.go_on(operation, time_left=lambda: float("inf")))
         steer = {"pause": pause, "resume": resume}[act]
         return shown(steer(ledger, operation, now=now, who=user()))
+
+
+@contextmanager
+def book_of(settings: Settings, url: str, *, here: bool = False) -> Iterator[Book]:
+    """Give where the operations are kept: the service, where there is one, or the ledger here."""
+    if not here and (url or settings.service_url):
+        yield service_at(url)
+        return
+    with runner_here(settings) as runner:
+        yield LedgerBook(runner)

@@ -7,11 +7,11 @@ import click
 
 from injector.cli.charts import plot_option
 from injector.cli.operating.here import apply_here, plan_here
-from injector.cli.operating.there import apply_there
+from injector.cli.operating.there import apply_there, plan_there
 from injector.cli.operating.view import show_plan
 from injector.cli.options import json_option, service_option
 from injector.operations.kind import AnyKind
-from injector.operations.values import Fields
+from injector.operations.values import Fields, Plan
 from injector.settings import Settings, read_settings
 
 Decorator = Callable[[Callable[..., object]], Callable[..., object]]
@@ -48,14 +48,46 @@ def _help(words: str, example: str) -> str:
 
 
 def _plan(kind: AnyKind, example: str, options: Sequence[Decorator], fill: Fill) -> click.Command:
-    def plan(group: str, url: str, plot: Path | None, *, as_json: bool, **fields: object) -> None:
+    def plan(
+        group: str,
+        url: str,
+        plot: Path | None,
+        *,
+        here: bool,
+        as_json: bool,
+        **fields: object,
+    ) -> None:
         settings = read_settings()
-        filled = fill(group, given(fields), settings, url)
-        found = plan_here(kind, group, filled, settings, url=url)
+        filled = _filled(fill, group, fields, settings, url=url, here=here)
+        found = planned(kind, group, filled, settings, url=url, here=here)
         show_plan(found, as_json=as_json, plot=plot)
 
-    words = "Show what applying it to GROUP would do; nothing is changed."
-    return _command("plan", plan, _help(words, example), (*options, plot_option()))
+    words = (
+        "Show what applying it to GROUP would do, as the service sees it, where there is one; "
+        "nothing is changed."
+    )
+    return _command("plan", plan, _help(words, example), (*options, plot_option(), here_option()))
+
+
+def planned(  # noqa: PLR0913  (what, and from where)
+    kind: AnyKind, group: str, fields: Fields, settings: Settings, *, url: str, here: bool
+) -> Plan:
+    """Plan by the service, where there is one, else from here."""
+    if is_here(group, settings, url=url, here=here):
+        return plan_here(kind, group, fields, settings, url=url)
+    return plan_there(kind, group, fields, url)
+
+
+def is_here(group: str, settings: Settings, *, url: str, here: bool) -> bool:
+    """Tell whether it is for this machine: a service knows only the groups that it has."""
+    return here or "/queues/" in group or not (url or settings.service_url)
+
+
+def here_option() -> Decorator:
+    """Let it be done from here, whatever service there is."""
+    return click.option(
+        "--here", is_flag=True, help="Do it from here, with the ledger of INJECTOR_LEDGER_URL."
+    )
 
 
 def apply_command(
@@ -65,8 +97,8 @@ def apply_command(
 
     def apply(group: str, url: str, *, here: bool, as_json: bool, **fields: object) -> int:
         settings = read_settings()
-        filled = fill(group, given(fields), settings, url)
-        if here or not (url or settings.service_url):
+        filled = _filled(fill, group, fields, settings, url=url, here=here)
+        if is_here(group, settings, url=url, here=here):
             return apply_here(kind, group, filled, settings, as_json=as_json)
         return apply_there(kind, group, filled, url, as_json=as_json)
 
@@ -74,11 +106,8 @@ def apply_command(
         "Do it to GROUP: by the service, where there is one, else by this command until it is "
         "done. Killed or interrupted, the same command again goes on where it was."
     )
-    stay = click.option(
-        "--here", is_flag=True, help="Do it from here, with the ledger of INJECTOR_LEDGER_URL."
-    )
     help_ = _help(words, f"{kind.name} apply {example}")
-    return _command("apply", apply, help_, (*options, stay))
+    return _command("apply", apply, help_, (*options, here_option()))
 
 
 def _command(
@@ -89,6 +118,15 @@ def _command(
         act = option(act)
     act = click.argument("group", metavar="GROUP")(act)
     return click.command(name, help=words)(act)
+
+
+def _filled(  # noqa: PLR0913  (what was said, and where)
+    fill: Fill, group: str, fields: Fields, settings: Settings, *, url: str, here: bool
+) -> Fields:
+    """Add what is known of the group; by the service only where that is asked at all."""
+    if here:
+        settings, url = settings.model_copy(update={"service_url": None}), ""
+    return fill(group, given(fields), settings, url)
 
 
 def given(fields: Fields) -> Fields:

@@ -1,12 +1,11 @@
 """`injector group operations`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import click
 
-from injector.cli.operating.book import Book, LedgerBook
-from injector.cli.operating.here import runner_here, stay
+from injector.cli.operating.book import LedgerBook, book_of
+from injector.cli.operating.here import stay
 from injector.cli.operating.there import follow
 from injector.cli.operating.view import describe, exit_code, follower
 from injector.cli.options import Decorator, json_option, service_at, service_option
@@ -45,7 +44,7 @@ def list_(group: str, url: str, *, here: bool, as_json: bool) -> None:
 
     Example: injector group operations list welcome
     """
-    with _book(url, here=here) as book:
+    with book_of(read_settings(), url, here=here) as book:
         found = book.operations(group)
     if as_json:
         print_lines(found)
@@ -63,7 +62,7 @@ def show_(operation: str, url: str, *, here: bool, as_json: bool) -> int:
 
     Example: injector group operations show ramp-20261201-090000-3fa9
     """
-    with _book(url, here=here) as book:
+    with book_of(read_settings(), url, here=here) as book:
         found = book.operation(operation)
     if as_json:
         print_json(found)
@@ -87,61 +86,32 @@ def watch_(operation: str, url: str, *, as_json: bool) -> int:
         return exit_code(follow(service, operation, show))
 
 
-@command.command("pause")
-@_operation_argument()
-@service_option()
-@_here_option()
-@json_option()
-def pause_(operation: str, url: str, *, here: bool, as_json: bool) -> None:
-    """Pause an operation: what it has set stays set, and no further step is taken.
+def _steering(act: str, does: str) -> Callable[..., None]:
+    """Make the command that steers an operation; one that goes on from here stays with it."""
 
-    Example: injector group operations pause ramp-20261201-090000-3fa9
-    """
-    with _book(url, here=here) as book:
-        _say(book.steer(operation, "pause"), as_json=as_json)
+    @command.command(
+        act, help=f"{does}\n\nExample: injector group operations {act} ramp-20261201-090000-3fa9"
+    )
+    @_operation_argument()
+    @service_option()
+    @_here_option()
+    @json_option()
+    def steer(operation: str, url: str, *, here: bool, as_json: bool) -> int:
+        with book_of(read_settings(), url, here=here) as book:
+            found = book.steer(operation, act)
+            if act == "resume" and isinstance(book, LedgerBook):
+                return stay(book.runner, book.get(operation), is_new=False, as_json=as_json)
+        _say(found, as_json=as_json)
+        return 1 if found["state"] == "failed" else 0
 
-
-@command.command("resume")
-@_operation_argument()
-@service_option()
-@_here_option()
-@json_option()
-def resume_(operation: str, url: str, *, here: bool, as_json: bool) -> int:
-    """Let a paused operation go on; from here, this command then goes on with it.
-
-    Example: injector group operations resume ramp-20261201-090000-3fa9
-    """
-    with _book(url, here=here) as book:
-        found = book.steer(operation, "resume")
-        if isinstance(book, LedgerBook):
-            return stay(book.runner, book.get(operation), is_new=False, as_json=as_json)
-    _say(found, as_json=as_json)
-    return 0
+    return steer
 
 
-@command.command("cancel")
-@_operation_argument()
-@service_option()
-@_here_option()
-@json_option()
-def cancel_(operation: str, url: str, *, here: bool, as_json: bool) -> None:
-    """End an operation for good; it says what it leaves behind.
-
-    Example: injector group operations cancel ramp-20261201-090000-3fa9
-    """
-    with _book(url, here=here) as book:
-        _say(book.steer(operation, "cancel"), as_json=as_json)
-
-
-@contextmanager
-def _book(url: str, *, here: bool) -> Iterator[Book]:
-    """Give where the operations are kept: the service, or the ledger here."""
-    settings = read_settings()
-    if not here and (url or settings.service_url):
-        yield service_at(url)
-        return
-    with runner_here(settings) as runner:
-        yield LedgerBook(runner)
+pause_ = _steering("pause", "Pause an operation: what it has set stays set, and nothing more is.")
+resume_ = _steering(
+    "resume", "Let a paused operation go on; from here, this command then goes on with it."
+)
+cancel_ = _steering("cancel", "End an operation for good; it says what it leaves behind.")
 
 
 def _row(operation: Fields) -> tuple[str, ...]:

@@ -12,8 +12,7 @@ from injector.cli.operating.fields import (
     stop_option,
     tasks_option,
 )
-from injector.cli.operating.frame import apply_command, given
-from injector.cli.operating.here import plan_here
+from injector.cli.operating.frame import apply_command, given, here_option, planned
 from injector.cli.operating.view import show_plan
 from injector.cli.options import Decorator, json_option, service_option
 from injector.operations.many import spread_plan
@@ -47,6 +46,7 @@ def command() -> None:
 @tasks_option()
 @initial_option()
 @plot_option()
+@here_option()
 @service_option()
 @json_option()
 def plan_(  # noqa: PLR0913  (one for each option)
@@ -57,6 +57,7 @@ def plan_(  # noqa: PLR0913  (one for each option)
     url: str,
     *,
     plot: Path | None,
+    here: bool,
     as_json: bool,
 ) -> None:
     """Show when the tasks leave; with GROUP, also how its queues' rates get there.
@@ -65,7 +66,7 @@ def plan_(  # noqa: PLR0913  (one for each option)
     """
     if group:
         fields = given({"at": at, "tasks": tasks, "initial": initial})
-        found = plan_here(SPREAD, group, fields, read_settings(), url=url)
+        found = planned(SPREAD, group, fields, read_settings(), url=url, here=here)
     elif tasks:
         found = spread_plan(tasks, at)
     else:

@@ -1,13 +1,20 @@
 """Operations done by the service: the command asks for them, and follows them while it stays."""
 
+import msgspec
+
 from injector.cli.client import Json, Service
 from injector.cli.operating.view import Show, exit_code, follower
 from injector.cli.options import service_at
 from injector.operations.kind import AnyKind
-from injector.operations.values import Fields
+from injector.operations.values import Fields, Plan
 from injector.settings import read_settings
 
 POLL_S = 2.0
+
+
+def plan_there(kind: AnyKind, group: str, fields: Fields, url: str) -> Plan:
+    """Let the service plan it, by what it sees."""
+    return msgspec.convert(service_at(url).plan(group, kind.name, dict(fields)), Plan)
 
 
 def apply_there(kind: AnyKind, group: str, fields: Fields, url: str, *, as_json: bool) -> int:
