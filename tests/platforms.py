@@ -7,13 +7,9 @@ from dataclasses import dataclass, field
 
 import grpc
 from google.cloud import appengine_admin_v1, run_v2
-from google.cloud.appengine_admin_v1.services.services.transports import (
-    ServicesGrpcTransport as AppEngineTransport,
-)
-from google.cloud.run_v2.services.services.transports import ServicesGrpcTransport as RunTransport
 from google.longrunning.operations_pb2 import Operation
 
-from injector.queues.traffic import CloudTraffic
+from injector.queues.traffic import CloudTraffic, traffic_at
 
 RUN = "projects/p/locations/l/services/web"
 APP = "apps/a/services/web"
@@ -125,24 +121,21 @@ def _done(service) -> Operation:
 
 
 @contextmanager
-def platforms() -> Iterator[tuple[Platforms, CloudTraffic]]:
-    """Serve both platforms, and give what splits traffic there by Google's clients."""
+def served() -> Iterator[tuple[Platforms, str]]:
+    """Serve both platforms, and give them with their address."""
     fake = Platforms()
     with ThreadPoolExecutor(2) as pool:
         server = grpc.server(pool, handlers=(fake,))
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
-        channel = grpc.insecure_channel(f"127.0.0.1:{port}")
         try:
-            yield (
-                fake,
-                CloudTraffic(
-                    lambda: run_v2.ServicesClient(transport=RunTransport(channel=channel)),
-                    lambda: appengine_admin_v1.ServicesClient(
-                        transport=AppEngineTransport(channel=channel)
-                    ),
-                ),
-            )
+            yield fake, f"127.0.0.1:{port}"
         finally:
-            channel.close()
             server.stop(0).wait()
+
+
+@contextmanager
+def platforms() -> Iterator[tuple[Platforms, CloudTraffic]]:
+    """Serve both platforms, and give what splits traffic there by Google's clients."""
+    with served() as (fake, address):
+        yield fake, traffic_at(address)

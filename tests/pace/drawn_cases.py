@@ -94,8 +94,18 @@ def stopped(chance: Random, name: str) -> Staged:
     if chance.random() < 0.5:
         done = (Do("pause", chance.uniform(1, 5)),)
         return case(f"{name}: paused", PAUSED, come=Come(2), asked=8, done=done)
-    come = Come(chance.uniform(1, 8), until=chance.uniform(0, 2))
-    return case(f"{name}: starved", STARVED, come=come, asked=chance.uniform(8.5, 12))
+    come = Come(chance.uniform(1, 8), until=chance.uniform(0, 2), queue="g-1")
+    asked = chance.uniform(8.5, 12)
+    if chance.random() < 0.5:
+        return case(f"{name}: idle", come=come, asked=asked, queues={"g-1": Set(500)})
+    return case(
+        f"{name}: starved",
+        STARVED,
+        come=(come, Come(3, queue="g-2")),
+        asked=asked,
+        queues={"g-1": Set(500), "g-2": Set(20)},
+        dynamics=OFF,
+    )
 
 
 def own_and_concurrency(chance: Random, name: str) -> Staged:

@@ -147,13 +147,23 @@ def own_limit() -> Iterator[Staged]:
 
 
 def paused_and_starved() -> Iterator[Staged]:
-    """Queues that are stopped, and queues with nothing to do."""
+    """Queues that are stopped, and queues with nothing to do while others have work."""
     yield case("paused, tasks wait", PAUSED, come=Come(2), asked=8, done=(Do("pause", 2),))
     yield case("paused, empty", PAUSED, come=(), asked=8, done=(Do("pause"),))
     yield case("disabled", PAUSED, come=Come(1, until=3), asked=8, done=(Do("disable", 2),))
-    yield case("never a task", STARVED, come=(), asked=10)
-    yield case("done with all", STARVED, come=Come(5, until=2), asked=10)
-    yield case("tasks for tomorrow", STARVED, come=Come(2, until=3, ahead=1440), asked=10)
+    for name, come in (
+        ("one never gets a task", ()),
+        ("one is done with all", (Come(5, until=2, queue="g-1"),)),
+        ("one has tasks for tomorrow", (Come(2, until=3, ahead=1440, queue="g-1"),)),
+    ):
+        yield case(
+            name,
+            STARVED,
+            come=(*come, Come(4, queue="g-2")),
+            asked=10,
+            queues={"g-1": Set(20), "g-2": Set(20)},
+            dynamics=OFF,
+        )
 
 
 def creates() -> Iterator[Staged]:
@@ -184,7 +194,11 @@ def creates() -> Iterator[Staged]:
 
 
 def healthy() -> Iterator[Staged]:
-    """Queues in which nothing is wrong."""
+    """Queues in which nothing is wrong, which those that are idle are not."""
+    yield case("never a task", come=(), asked=10)
+    yield case("done with all", come=Come(5, until=2), asked=10)
+    yield case("tasks for tomorrow", come=Come(2, until=3, ahead=1440), asked=10)
+    yield case("three at rest", come=(), asked=10, queues={f"g-{n}": Set(20) for n in range(3)})
     yield case("well below its limit", come=Come(3), asked=8, queues=Set(30))
     yield case("just below its limit", come=Come(9.5), asked=8, queues=Set(10), dynamics=OFF)
     yield case(

@@ -27,8 +27,9 @@ NEARLY = 0.9
 def command(group: str, url: str, *, as_json: bool) -> int:
     """Say what is wrong with GROUP's queues; exits with 1 when something is.
 
-    Looks for queues that are missing, do not run, differ from the group's configuration, or are
-    too few for its rate, and for the region's limits.
+    Looks for queues that are missing, do not run or differ from the group's configuration, and for
+    the region's limits. What it advises besides is no fault, such as that the ramp may go faster
+    than the queues dispatch.
 
     Example: injector group check welcome
     """
@@ -38,13 +39,20 @@ def command(group: str, url: str, *, as_json: bool) -> int:
         found = found_in(names, ports)
     configured = settings.groups.get(group)
     problems = list(problems_of(names, configured, found))
+    advice = list(advice_of(configured, found)) if configured else []
     if as_json:
-        print_json({"group": group, "queues": len(names), "problems": problems})
-    elif not problems:
-        console().print(f"{len(names)} queues are there, run, and are as they should be")
-    for problem in () if as_json else problems:
-        console().print(problem, markup=False, soft_wrap=True)
+        said = {"problems": problems, "advice": advice}
+        print_json({"group": group, "queues": len(names), **said})
+    else:
+        _show(len(names), problems, advice)
     return 1 if problems else 0
+
+
+def _show(queues: int, problems: Sequence[str], advice: Sequence[str]) -> None:
+    if not problems:
+        console().print(f"{queues} queues are there, run, and are as they should be")
+    for line in (*problems, *(f"advice: {each}" for each in advice)):
+        console().print(line, markup=False, soft_wrap=True)
 
 
 def problems_of(names: Sequence[str], group: Group | None, found: Found) -> Iterator[str]:
@@ -69,11 +77,16 @@ def _by_configuration(group: Group, found: Found) -> Iterator[str]:
         if there and (names := differences(wanted, there)):
             remedy = f"injector group provision apply {group.name} sets it"
             yield f"{there.name} differs in {', '.join(names)}; {remedy}"
-    there_all = [found.queues[name] for name in group.queues if name in found.queues]
-    dispatched = sum(queue.rate for queue in there_all)
-    if there_all and dispatched < group.ramp.max_rate * CHUNK:
+
+
+def advice_of(group: Group, found: Found) -> Iterator[str]:
+    """Yield what is no fault, and yet worth knowing before a large job."""
+    there = [found.queues[name] for name in group.queues if name in found.queues]
+    dispatched, created = sum(queue.rate for queue in there), group.ramp.max_rate * CHUNK
+    if there and dispatched < created:
         yield (
-            f"{len(there_all)} queues dispatch {dispatched:,.6g}/s, and the ramp may create "
-            f"{group.ramp.max_rate * CHUNK:,.6g}/s: a backlog would grow; expand the group, or "
-            "lower max_rate"
+            f"a job that lasts until the ramp is at its most ({created:,.6g}/s) creates tasks "
+            f"faster than {len(there)} queues dispatch them ({dispatched:,.6g}/s), and they wait "
+            f"in the queues meanwhile; if that is not meant, expand the group or set max_rate to "
+            f"{dispatched / CHUNK:,.6g}"
         )

@@ -20,18 +20,37 @@ def diagnose(evidence: Evidence, bounds: Bounds = _DEFAULT) -> Diagnosis:
     """Return what holds the queues back, the cause of most queues first; nothing if nothing does.
 
     A cause that several queues share is one verdict with the numbers of all of them together.
+    Queues that are idle are starved only where there is work: others have some, or creates are
+    refused. Else they are at rest, which is no fault and gets a note.
     """
     cases = [case_of(queue, bounds) for queue in evidence.queues]
     found: dict[Cause, list[tuple[Case, Finding]]] = defaultdict(list)
     for case in cases:
         for finding in findings(case):
             found[finding.cause].append((case, finding))
+    refused = overload(evidence.creates, bounds)
+    idle = [] if refused or _works(cases) else found.pop(Cause.STARVED, [])
     verdicts = [_verdict(cause, held) for cause, held in found.items()]
     verdicts.sort(key=lambda verdict: -len(verdict.queues))
     whole = together([case.figures for case in cases])
-    if refused := overload(evidence.creates, bounds):
+    if refused:
         verdicts.append(_of_all(refused, whole, len(cases)))
-    return Diagnosis(tuple(verdicts), whole, tuple(_notes(cases, whole, bounds)), evidence.unseen)
+    notes = (*_at_rest(idle), *_notes(cases, whole, bounds))
+    return Diagnosis(tuple(verdicts), whole, notes, evidence.unseen)
+
+
+def _works(cases: Sequence[Case]) -> bool:
+    """Tell whether one of the queues has something to do."""
+    return any(case.figures.rate or case.waits for case in cases)
+
+
+def _at_rest(idle: Sequence[tuple[Case, Finding]]) -> Iterator[str]:
+    if idle:
+        count = f"{len(idle)} queue{'s are' if len(idle) > 1 else ' is'}"
+        yield (
+            f"{count} idle, which is no fault: {idle[0][1].why}; after some minutes without a task "
+            "a queue begins cold again (injector group keep-warm)"
+        )
 
 
 def _verdict(cause: Cause, held: Sequence[tuple[Case, Finding]]) -> Verdict:
