@@ -99,6 +99,7 @@ def plan(operation: Operation, seen: Found, now: float) -> Plan:
     new = new_queues(spec)
     rate = spec.creates_per_s or SAFE_RATE
     steps = _steps(spec, new, rate)
+    shown = steps or [ShareStep(0.0, rate * _even(spec, new), _even(spec, new))]
     missing = [name for name in new if name not in seen.queues]
     return Plan(
         figures={
@@ -112,7 +113,7 @@ def plan(operation: Operation, seen: Found, now: float) -> Plan:
         },
         steps=tuple(planned(steps, creates_per_s=rate)) or _at_once(spec, new),
         title="creates/s",
-        lines=lines(steps, creates_per_s=rate) if steps else (),
+        lines=lines(shown, creates_per_s=rate),
         warnings=tuple(_warnings(spec, new, missing, seen)),
         seconds=(steps[-1].at_s if steps else 0.0) + len(missing) / ACTS_PER_S,
     )
@@ -126,8 +127,13 @@ def _steps(spec: ExpandSpec, new: Sequence[str], rate: float) -> list[ShareStep]
 
 
 def _at_once(spec: ExpandSpec, new: Sequence[str]) -> tuple[PlannedStep, ...]:
-    share = 100 * len(new) / (len(spec.queues) + len(new))
-    return (PlannedStep(0.0, "used at once", {"new %": round(share, 2), "queues": len(new)}),)
+    share = round(100 * _even(spec, new), 2)
+    return (PlannedStep(0.0, "used at once", {"new %": share, "queues": len(new)}),)
+
+
+def _even(spec: ExpandSpec, new: Sequence[str]) -> float:
+    """Return the new queues' even share, of 1."""
+    return len(new) / (len(spec.queues) + len(new))
 
 
 def _terraform(spec: ExpandSpec, new: Sequence[str]) -> str:

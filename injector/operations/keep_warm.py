@@ -10,7 +10,16 @@ from injector.estimate import USD_PER_MILLION
 from injector.naming import task_id
 from injector.operations.kind import Kind, Ports, Target
 from injector.operations.spec import read_spec, write_spec
-from injector.operations.values import Act, Decided, Fields, Operation, Plan, State
+from injector.operations.values import (
+    Act,
+    Decided,
+    Fields,
+    Line,
+    Operation,
+    Plan,
+    PlannedStep,
+    State,
+)
 
 NAME = "keep-warm"
 HEADER = "X-Injector-Keep-Warm"
@@ -75,7 +84,11 @@ def plan(operation: Operation, seen: Sequence[Queue], now: float) -> Plan:
         "cost": f"{operations:,.0f} operations in {span}, about USD {cost:,.2f}",
     }
     idle = tuple(f"{queue.name} is {queue.state.lower()}, and left out" for queue in _still(seen))
-    return Plan(figures, warnings=idle, seconds=spec.for_s)
+    begins = PlannedStep(0.0, "begins", {"tasks/s": round(rate, 4), "queues": len(spec.queues)})
+    ends = () if spec.for_s is None else (PlannedStep(spec.for_s, "ends", {"tasks/s": 0.0}),)
+    points = tuple((step.at_s, float(str(step.figures["tasks/s"]))) for step in (begins, *ends))
+    lines = (Line("no-op tasks", points),)
+    return Plan(figures, (begins, *ends), "tasks/s", lines, idle, spec.for_s)
 
 
 def advance(operation: Operation, seen: Sequence[Queue], now: float) -> Decided:

@@ -22,7 +22,16 @@ from injector.operations.reconcile import (
     target,
 )
 from injector.operations.spec import read_spec, write_spec
-from injector.operations.values import Act, Decided, Fields, Operation, Plan, PlannedStep, State
+from injector.operations.values import (
+    Act,
+    Decided,
+    Fields,
+    Line,
+    Operation,
+    Plan,
+    PlannedStep,
+    State,
+)
 from injector.queue_names import compact
 
 NAME = "provision"
@@ -94,6 +103,7 @@ def plan(operation: Operation, seen: Found, now: float) -> Plan:
     found = list(changes(wanted_of(spec), seen.queues))
     new = [change for change in found if change.creates]
     total = len(spec.queues) + len(spec.injector_queues)
+    steps = tuple(_steps(found)) or (PlannedStep(0.0, "nothing differs", {"queues": 0}),)
     return Plan(
         figures={
             "group": f"{operation.group}, {total} queues",
@@ -102,7 +112,9 @@ def plan(operation: Operation, seen: Found, now: float) -> Plan:
             "as they should be": str(total - len(found)),
             "queues in the region": f"{len(seen.queues)}, then {len(seen.queues) + len(new)}",
         },
-        steps=tuple(_steps(found)),
+        steps=steps,
+        title="queues changed",
+        lines=(Line("changed", tuple(_changed_by(steps, len(found)))),),
         warnings=tuple(_warnings(spec, seen, found)),
         seconds=len(found) / ACTS_PER_S,
     )
@@ -182,6 +194,13 @@ def _steps(found: Sequence[Change]) -> Iterator[PlannedStep]:
         figures = {"queues": len(alike), "names": names}
         yield PlannedStep(done / ACTS_PER_S, words, figures)
         done += len(alike)
+
+
+def _changed_by(steps: Sequence[PlannedStep], whole: int) -> Iterator[tuple[float, float]]:
+    """Yield how many queues are changed when a step begins, and in the end."""
+    for step in steps:
+        yield step.at_s, step.at_s * ACTS_PER_S
+    yield whole / ACTS_PER_S, float(whole)
 
 
 def _words(change: Change) -> str:

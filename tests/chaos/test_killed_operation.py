@@ -162,7 +162,7 @@ def test_cancelled_traffic_split_is_rolled_back_and_one_of_others_is_refused(tmp
     with laptop(tmp_path) as here:
         operation = here.kill("traffic-split", "apply", GROUP, *split)
         code, _, err = here.run("traffic-split", "apply", GROUP, *split, "--start", "400")
-        assert (code, operation in err) == (1, True)
+        assert (code, operation in err) == (2, True)
 
         code, out, err = here.run("operations", "cancel", operation, "--json")
 

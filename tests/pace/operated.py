@@ -38,12 +38,12 @@ class Operated:
     def now(self) -> float:
         return self.world.now
 
-    def fill(self, tasks: int, *, at: float | None = None) -> None:
+    def fill(self, tasks: int, *, at: float | None = None, prefix: str = "") -> None:
         """Create so many tasks in each queue, due at an instant or at once."""
         creator = make_creator(self.world.connection, Delivery(mode="batch", throttle=None))
         for queue in self.queues:
             creates = [
-                Create(queue, f"{n}-{queue[-2:]}", f"http://target.test/{n}", schedule_time=at)
+                Create(queue, f"{prefix}{n}-{queue[-2:]}", f"http://target.test/{n}", schedule_time=at)
                 for n in range(tasks)
             ]
             for first in range(0, tasks, 100):

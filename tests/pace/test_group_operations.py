@@ -246,3 +246,20 @@ def test_warm_stream_pauses_where_whoever_goes_on_knows_no_service_to_call():
 
         assert found.state is State.PAUSED
         assert "set INJECTOR_SERVICE_URL" in found.reason
+
+
+def test_queues_kept_warm_take_a_burst_at_their_rate_and_the_others_begin_cold():
+    with operated(dynamics=FAITHFUL) as here:
+        here.set_all(rate=20.0)
+        here.fill(1500)
+        here.world.run_until(here.now + 4 * MINUTE_S)  # all have climbed to their rate, and ended
+        warm, cold = here.queues[:2], here.queues[2:]
+        here.run(here.begin("keep-warm", queues=warm), minutes=30)
+        before = {queue: sum(here.dispatched((queue,))) for queue in here.queues}
+
+        here.fill(1500, prefix="burst-")
+        here.world.run_until(here.now + MINUTE_S)
+
+        came = {queue: sum(here.dispatched((queue,))) - before[queue] for queue in here.queues}
+        assert min(came[queue] for queue in warm) >= 0.9 * 20 * MINUTE_S
+        assert min(came[queue] for queue in warm) > 3 * max(came[queue] for queue in cold)
