@@ -17,3 +17,11 @@ def excess(minutes: Sequence[int], *, first_rate: float) -> float:
         allowed = 1.5 * max([first_rate * 300, *spans[: max(0, at - 4)]])
         worst = max(worst, span - allowed - math.ceil(allowed / 300) - 5)
     return worst
+
+
+def worst_growth(minutes: Sequence[int], *, first_rate: float) -> float:
+    """Return the most by which 5 minutes outdid the best before; the first rate was before."""
+    spans = [sum(minutes[at : at + 5]) for at in range(len(minutes) - 4)]
+    return max(
+        span / max([first_rate * 300, *spans[: max(0, at - 4)]]) for at, span in enumerate(spans)
+    )

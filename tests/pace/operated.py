@@ -1,14 +1,16 @@
 """A group's queues over the emulator in virtual time, and operations that are carried on there."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from math import inf
 
 from injector.delivery.creator import Delivery, make_creator
 from injector.delivery.ports import Create
 from injector.emulator.state.dynamics import OFF
+from injector.emulator.state.queue import QueueState
 from injector.operations.kind import Ports, Target
 from injector.operations.kinds import KINDS
 from injector.operations.runner import Runner
@@ -16,7 +18,7 @@ from injector.operations.steering import begin, new_operation
 from injector.operations.values import Operation, State
 from injector.pacing.ramp import Ramp
 from injector.queues.monitoring import Monitoring
-from tests.pace.law import excess
+from tests.pace.law import excess, worst_growth
 from tests.pace.virtual_world import START, VirtualWorld, WorldClock, virtual_world
 
 MINUTE_S = 60.0
@@ -29,6 +31,7 @@ class Operated:
 
     world: VirtualWorld
     runner: Runner
+    more: Iterator[int] = field(default_factory=count)
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -40,14 +43,25 @@ class Operated:
 
     def fill(self, tasks: int, *, at: float | None = None, prefix: str = "") -> None:
         """Create so many tasks in each queue, due at an instant or at once."""
-        creator = make_creator(self.world.connection, Delivery(mode="batch", throttle=None))
         for queue in self.queues:
-            creates = [
-                Create(queue, f"{prefix}{n}-{queue[-2:]}", f"http://target.test/{n}", schedule_time=at)
-                for n in range(tasks)
-            ]
-            for first in range(0, tasks, 100):
-                creator.create_all(creates[first : first + 100], budget_s=1000.0)
+            names = [f"{prefix}{n}-{queue[-2:]}" for n in range(tasks)]
+            self._create(queue, names, at=at)
+
+    def _create(self, queue: str, names: Sequence[str], *, at: float | None = None) -> None:
+        creator = make_creator(self.world.connection, Delivery(mode="batch", throttle=None))
+        creates = [
+            Create(queue, name, f"http://target.test/{name}", schedule_time=at) for name in names
+        ]
+        for first in range(0, len(creates), 100):
+            creator.create_all(creates[first : first + 100], budget_s=1000.0)
+
+    def top_up(self) -> None:
+        """Let every queue that runs have more tasks than it can dispatch in two minutes."""
+        for queue in self.queues:
+            found = self.world.parts.service.registry.queues[queue]
+            most = round(2 * MINUTE_S * found.limits.rate.max_dispatches_per_second)
+            if found.depth < most and found.state is QueueState.RUNNING:
+                self._create(queue, [f"{next(self.more)}-{queue[-2:]}" for _ in range(most)])
 
     def set_all(self, *, rate: float, paused: bool = False) -> None:
         for queue in self.queues:
@@ -67,10 +81,12 @@ class Operated:
         """Go on with it once."""
         return self.runner.go_on(operation_id, time_left=lambda: inf)
 
-    def run(self, operation_id: str, *, minutes: float = 600) -> Operation:
-        """Go on with it each minute until it ends or pauses."""
+    def run(self, operation_id: str, *, minutes: float = 600, busy: bool = False) -> Operation:
+        """Go on with it each minute until it ends or pauses; `busy` queues never run dry."""
         until = self.now + minutes * MINUTE_S
         while self.now < until:
+            if busy:
+                self.top_up()
             operation = self.look(operation_id)
             if operation.state is not State.RUNNING:
                 return operation
@@ -98,12 +114,7 @@ class Operated:
 
     def worst_growth(self, *, first_rate: float = 500.0) -> float:
         """Return the most by which 5 minutes outdid the best before; 500/s is what was before."""
-        minutes = self.dispatched()
-        spans = [sum(minutes[at : at + 5]) for at in range(len(minutes) - 4)]
-        return max(
-            span / max([first_rate * 300, *spans[: max(0, at - 4)]])
-            for at, span in enumerate(spans)
-        )
+        return worst_growth(self.dispatched(), first_rate=first_rate)
 
     def fastest_queue(self) -> float:
         """Return the most that one queue dispatched in a minute, per second."""
