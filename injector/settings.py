@@ -55,7 +55,10 @@ class Settings(BaseSettings):
     scheduler_callers: Emails = Field((), description="e-mail addresses, separated by commas")
     people: Emails = Field((), description="e-mail addresses, separated by commas")
     requests_per_minute: int = Field(
-        1200, ge=1, le=1_000_000, description="requests of one person, from 1 to 1000000 a minute"
+        1200,
+        ge=1,
+        le=1_000_000,
+        description="requests of one person to one process, from 1 to 1000000 a minute",
     )
     oidc_issuer: str | None = Field(None, description="the emulator's issuer, for local runs")
     oidc_keys_url: Url | None = Field(None, description="the emulator's key set, for local runs")
