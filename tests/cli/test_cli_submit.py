@@ -1,0 +1,111 @@
+"""`injector submit`, and plans that ask the service."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from injector.cli.main import run
+from tests.cli_samples import FINISHED, JOB, MANIFEST, QUEUES, URL, read
+
+GROUP = {
+    "name": "welcome",
+    "injector_queues": [f"{QUEUES}/injector-0"],
+    "queues": 10,
+    "topic": None,
+    "ramp": {"initial_rate": 200.0, "growth": 1.5, "interval_s": 300.0, "max_rate": 500.0}
+    | {"warm_rate": None, "unsafe": True, "dangers": ["initial_rate 200/s is over 5/s"]},
+}
+QUEUE = {"name": f"{QUEUES}/welcome-00", "state": "RUNNING", "rate": 500.0, "concurrency": 1000}
+QUEUE |= {"problem": ""}
+MISSING = {**QUEUE, "state": "", "problem": f"GetQueue {QUEUES}/welcome-00: it does not exist"}
+
+
+@pytest.fixture
+def known(web):
+    """A service that knows the group, and its queues."""
+    web.get(f"{URL}/groups/welcome", json=GROUP)
+    web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE]})
+    return web
+
+
+def test_plan_asks_the_service_for_a_group_that_is_not_configured_here(known, capsys):
+    assert run(["plan", "m.yaml", "--service", URL, "--json"]) == 0
+    plan = read(capsys)
+    assert (plan["queues"], plan["peak_create_rate"]) == (10, 20_000)
+    assert "initial_rate 200/s is over 5/s" in plan["warnings"][0]
+
+
+def test_submit_of_a_group_that_the_service_lacks_reads_no_record(web, folder, capsys):
+    web.get(f"{URL}/groups/welcome", status=404, json={"detail": "there is no group 'welcome'"})
+    (folder / "users.csv").unlink()
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert "there is no group 'welcome'" in capsys.readouterr().err
+
+
+def test_submit_with_a_queue_that_is_missing_names_it_and_reads_no_record(web, folder, capsys):
+    web.get(f"{URL}/groups/welcome", json=GROUP)
+    web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE, MISSING]})
+    (folder / "users.csv").unlink()
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert MISSING["problem"] in capsys.readouterr().err
+
+
+def test_plan_warns_of_a_queue_that_is_missing(web, capsys):
+    web.get(f"{URL}/groups/welcome", json=GROUP)
+    web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE, MISSING]})
+    assert run(["plan", "m.yaml", "--service", URL, "--json"]) == 0
+    assert MISSING["problem"] in read(capsys)["warnings"]
+
+
+def test_submit_registers_what_was_staged(known, capsys):
+    web = known
+    web.post(f"{URL}/jobs", status=201, json=JOB)
+    assert run(["submit", "m.yaml", "--yes"]) == 0
+    sent = json.loads(web.calls[2].request.body)
+    assert sent["manifest"]["job"] == "welcome"
+    assert (sent["staged"]["records"], sent["staged"]["chunks"], sent["staged"]["rejected"]) == (
+        250,
+        3,
+        2,
+    )
+    assert sent["staged"].keys() == {"store", "records", "chunks", "rejected", "digest"}
+    assert Path(sent["staged"]["store"].removeprefix("file://")).is_absolute()
+    assert "welcome registered: 250 records, 2 of them rejected" in capsys.readouterr().out
+
+
+def test_same_job_again_is_nothing_new_and_no_error(known, capsys):
+    known.post(f"{URL}/jobs", status=200, json=JOB)
+    assert run(["submit", "m.yaml", "--yes"]) == 0
+    assert "is registered already; nothing new" in capsys.readouterr().out
+
+
+def test_same_id_with_other_content_exits_with_2(known, capsys):
+    known.post(f"{URL}/jobs", status=409, json={"detail": "job welcome has other content"})
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert "job welcome has other content" in capsys.readouterr().err
+
+
+def test_too_many_rejects_register_nothing(folder, known, capsys):
+    (folder / "m.yaml").write_text(MANIFEST + "stop_when_rejected: 1\n")
+    assert run(["submit", "m.yaml", "--yes"]) == 1
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "nothing is registered; " in said
+    assert "Mend the records, or allow more in the manifest, such as stop_when_rejected: " in said
+
+
+def test_dry_run_is_the_plan_and_asks_no_service(capsys):
+    assert run(["submit", "m.yaml", "--dry-run", "--json"]) == 0
+    assert read(capsys)["records"] == 250
+
+
+def test_service_elsewhere_needs_a_store_that_it_can_read(capsys):
+    assert run(["submit", "m.yaml", "--yes", "--service", "https://injector.example"]) == 2
+    assert "set --store or INJECTOR_STORE_URL to a bucket" in capsys.readouterr().err
+
+
+def test_submit_may_follow_the_job_to_its_end(known, capsys):
+    known.post(f"{URL}/jobs", status=201, json=JOB)
+    known.get(f"{URL}/jobs/welcome", json=FINISHED)
+    assert run(["submit", "m.yaml", "--yes", "--watch"]) == 0
+    assert "welcome finished 1000/1000 records" in capsys.readouterr().out
