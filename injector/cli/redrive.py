@@ -65,27 +65,24 @@ def command(  # noqa: PLR0913  (one for each option)
         raise click.UsageError("choose one of --rejected, --missing and --records")
     service = service_at(url)
     if not (child or path or ranges):
-        act = "retry" if missing else "redrive"
-        confirm(f"Send the {_what(act)} of {job} again?", is_sure=is_sure)
-        _tell(service.act(job, act), job, act, as_json=as_json)
+        _send_again(
+            service, job, "retry" if missing else "redrive", is_sure=is_sure, as_json=as_json
+        )
         return
     found = service.job(job)
     manifest = _manifest(service, job, child, path)
     outcome = "open" if missing else "rejected"
     picks = picks_of_ranges(ranges, found) if ranges else picks_by_outcome(service, found, outcome)
-    staged, passed_over = _stage(found, picks, manifest, store)
-    if passed_over:
-        console(stderr=True).print(
-            f"{count(passed_over)} lines were no record and are passed over", markup=False
-        )
+    staged = _stage(found, picks, manifest, store)
     confirm(f"Register {manifest.job} with {count(staged.records)} records?", is_sure=is_sure)
-    names_stay = not ranges
-    shown = _register(service, manifest, staged, parent=job, keeps_names=names_stay)
-    if as_json:
-        print_json(shown)
-    else:
-        words = f"{manifest.job} sends {count(staged.records)} records of {job} again"
-        console().print(f"{words}; follow it: injector watch {manifest.job}", markup=False)
+    shown = _register(service, manifest, staged, parent=job, keeps_names=not ranges)
+    _tell_child(shown, staged, job, as_json=as_json)
+
+
+def _send_again(service: Service, job: str, act: str, *, is_sure: bool, as_json: bool) -> None:
+    """Send records again under the job itself."""
+    confirm(f"Send the {_what(act)} of {job} again?", is_sure=is_sure)
+    _tell(service.act(job, act), job, act, as_json=as_json)
 
 
 def _what(act: str) -> str:
@@ -98,6 +95,14 @@ def _tell(found: Json, job: str, act: str, *, as_json: bool) -> None:
         return
     number = count(found["opened"]) + " " if "opened" in found else ""
     console().print(f"{number}{_what(act)} of {job} are fed again at the next tick", markup=False)
+
+
+def _tell_child(shown: Json, staged: Staged, job: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(shown)
+        return
+    words = f"{shown['id']} sends {count(staged.records)} records of {job} again"
+    console().print(f"{words}; follow it: injector watch {shown['id']}", markup=False)
 
 
 def _manifest(service: Service, job: str, child: str | None, path: Path | None) -> Manifest:
@@ -114,12 +119,17 @@ def _json(document: Json) -> bytes:
     return msgspec.json.encode(document)
 
 
-def _stage(
-    job: Json, picks: Iterator[Pick], manifest: Manifest, store: str | None
-) -> tuple[Staged, int]:
+def _stage(job: Json, picks: Iterator[Pick], manifest: Manifest, store: str | None) -> Staged:
+    """Stage the picked records as the child's, and say how many lines were passed over."""
     settings, place = read_settings(), str(job["store"])
     beside = place.rsplit("/", 2)[0]  # the store has a folder for each job, and in it one a staging
-    return stage_again(ChunkReader(place), picks, manifest, store or beside, clock=settings.clock)
+    reader, clock = ChunkReader(place), settings.clock
+    staged, passed_over = stage_again(reader, picks, manifest, store or beside, clock=clock)
+    if passed_over:
+        console(stderr=True).print(
+            f"{count(passed_over)} lines were no record and are passed over", markup=False
+        )
+    return staged
 
 
 def _register(
