@@ -1,7 +1,6 @@
 """The one layer that tries again: what was not taken, and only where that can help."""
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -11,15 +10,15 @@ from injector.delivery.call import Call, Sender
 from injector.delivery.ports import THROTTLED, Result
 from injector.delivery.verdict import all_created, weigh
 from injector.pacing.backoff import Backoff
-from injector.pacing.throttle import RetryTokens
+from injector.pacing.throttle import GroupRetryTokens
 
 
 class Retried:
     """Sends what was not taken again, after a wait with full jitter, inside the deadline.
 
     gRPC's own retries are off and the client library is not used, so the calls made for a
-    create are at most `backoff.attempts`, hedges apart. Each queue has its own tokens: where
-    most creates fail, none is tried again. A retry that the throttle holds back leaves the
+    create are at most `backoff.attempts`, hedges apart. Each queue has its own tokens, and all
+    have a cap: where most creates fail, none is tried again. A retry that the throttle holds back leaves the
     fault that made it necessary, which says more.
     """
 
@@ -30,7 +29,7 @@ class Retried:
         self._backoff = backoff
         self._codes = codes
         self._draw = draw
-        self._tokens: defaultdict[str, RetryTokens] = defaultdict(RetryTokens)
+        self._tokens = GroupRetryTokens()
         self._now = asyncio.get_running_loop().time
 
     async def send(self, call: Call) -> Sequence[Result]:
@@ -67,16 +66,16 @@ class Retried:
         results = await self._inner.send(call)
         answered, faults = weigh(results)
         if faults:
-            self._tokens[call.queue].faulted()
+            self._tokens.faulted(call.queue)
         elif answered:
-            self._tokens[call.queue].answered()
+            self._tokens.answered(call.queue)
         return results
 
     def _again(self, call: Call, results: Sequence[Result]) -> bool:
         if all_created(results):
             return False
         left = any(result.code in self._codes for result in results)
-        return left and self._tokens[call.queue].allowed
+        return left and self._tokens.allowed(call.queue)
 
 
 class _Waits:

@@ -242,6 +242,41 @@ class RetryTokens:
         self._left = max(0, self._left - 1000)
 
 
+class GroupRetryTokens:
+    """Tokens of each queue and of them all: a sick queue spends no other's, many have a cap.
+
+    The group's hear of a queue's faults only while it may still retry, so it takes few from the
+    others, and a group of a thousand queues that fail at once retries no more than one of
+    `QUEUES_WORTH`.
+    """
+
+    QUEUES_WORTH = 10
+
+    def __init__(self) -> None:
+        self._queues: dict[str, RetryTokens] = {}
+        self._whole = RetryTokens(max_tokens=100 * self.QUEUES_WORTH)
+
+    def allowed(self, queue: str) -> bool:
+        """Say whether a call to the queue may be tried again."""
+        return self._of(queue).allowed and self._whole.allowed
+
+    def answered(self, queue: str) -> None:
+        """Give tokens back for a call that the queue answered."""
+        self._of(queue).answered()
+        self._whole.answered()
+
+    def faulted(self, queue: str) -> None:
+        """Take a token for a call that the queue did not take."""
+        if self.allowed(queue):
+            self._whole.faulted()
+        self._of(queue).faulted()
+
+    def _of(self, queue: str) -> RetryTokens:
+        if queue not in self._queues:
+            self._queues[queue] = RetryTokens()
+        return self._queues[queue]
+
+
 @dataclass(slots=True)
 class _Bucket:
     number: int

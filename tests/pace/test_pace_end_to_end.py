@@ -1,11 +1,14 @@
 """The whole pacing over the emulator, with its faults, read off its own counters."""
 
+from collections import Counter
+
 import pytest
 
 from injector.delivery.creator import Delivery
 from injector.delivery.ports import Outcome
 from injector.emulator.faults.latency import Latency
 from injector.emulator.faults.plan import Effect, Fault
+from injector.emulator.rpc import Code
 from injector.emulator.state.dynamics import GENTLE
 from injector.pacing.hedge import HedgingSettings
 from injector.pacing.ramp import Ramp
@@ -272,3 +275,23 @@ def test_hedging_shortens_the_slowest_fan_outs_for_a_tenth_of_the_calls_at_most(
     assert hedged_world.creator.drain_signals().hedges_won > 0
     assert plain[len(plain) // 2] > 2.0
     assert hedged[int(0.99 * len(hedged))] < 0.25 * plain[int(0.99 * len(plain))]
+
+
+def fanned_out(world, number):
+    creates = world.creates(number)
+    return creates, world.creator.create_all(creates, budget_s=45.0)
+
+
+def test_nine_queues_of_ten_keep_their_rate_while_the_tenth_refuses_every_create(world_of):
+    world = world_of(queues=10, per_chunk=100)
+    sick, *others = world.group.queues
+    world.fault(Fault("sick", Effect.ERROR, queue=sick, code=Code.RESOURCE_EXHAUSTED))
+    wanted, made = Counter(), Counter()
+    for number in range(50):
+        for create, result in zip(*fanned_out(world, number), strict=True):
+            wanted[create.queue] += 1
+            made[create.queue] += result.outcome is Outcome.CREATED
+        world.run_until(world.now + 1)
+    assert all(made[name] > 0.95 * wanted[name] > 0 for name in others)
+    assert world.creator.drain_signals().local_rejects > 0.3 * wanted[sick]
+    assert world.calls("CreateTask")["RESOURCE_EXHAUSTED"] < 0.7 * wanted[sick]

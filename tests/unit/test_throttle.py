@@ -3,14 +3,13 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.errors import Misused
 from injector.pacing.signals import NOT_ACCEPTED
 from injector.pacing.throttle import (
     GroupThrottle,
-    RetryTokens,
     Throttle,
     ThrottleSettings,
     reject_probability,
@@ -268,39 +267,3 @@ def test_refusal_for_good_is_an_answer(answer):
 def test_settings_out_of_range_are_refused_by_name(wrong):
     with pytest.raises(Misused, match=next(iter(wrong))):
         ThrottleSettings(**wrong)
-
-
-def test_retries_stop_at_half_of_the_tokens_and_come_back_with_answers():
-    tokens = RetryTokens(max_tokens=10, token_ratio=0.1)
-    for _ in range(5):
-        tokens.faulted()
-    assert not tokens.allowed
-    tokens.answered()
-    assert tokens.allowed
-
-
-@settings(max_examples=50)
-@given(st.lists(st.booleans()), st.integers(1, 1000), st.floats(0.001, 10))
-def test_tokens_stay_between_none_and_all(answers, most, ratio):
-    tokens = RetryTokens(max_tokens=most, token_ratio=ratio)
-    for answered in answers:
-        if answered:
-            tokens.answered()
-        else:
-            tokens.faulted()
-    assert 0 <= tokens.tokens <= most
-
-
-def test_ten_answers_at_a_tenth_make_a_whole_token():
-    tokens = RetryTokens(max_tokens=10, token_ratio=0.1)
-    for _ in range(6):
-        tokens.faulted()
-    for _ in range(10):
-        tokens.answered()
-    assert tokens.tokens == 5.0
-
-
-@pytest.mark.parametrize("wrong", [{"max_tokens": 0}, {"token_ratio": 0}, {"token_ratio": -1}])
-def test_token_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(Misused, match=next(iter(wrong))):
-        RetryTokens(**wrong)
