@@ -29,7 +29,8 @@ def rows(*, full: bool) -> Iterator[Row]:  # noqa: ARG001  (it takes seconds)
     """Simulate a billion tasks, an outage, and slow calls."""
     yield Row("simulation of 10⁹ tasks, CPU", billion_s(), "s")
     ours, plain = outage_calls()
-    yield Row("half of creates fail for 10 min, calls", ours, "calls", "8 attempts", plain)
+    what = "job of ten million, half of creates fail for 10 min, calls meanwhile"
+    yield Row(what, ours, "calls", "8 attempts, at full rate", plain)
     slow, _ = fan_outs(None)
     hedged, extra = fan_outs(HedgingSettings(follow_p95=True))
     for share in (0.5, 0.99, 0.999):
