@@ -6,6 +6,7 @@ from injector.cli.output import console, count, print_pairs, print_table, rate, 
 from injector.cli.planning import Plan, sample_json
 from injector.delivery.ports import Create
 from injector.estimate import Step
+from injector.pacing.plan import API_QUOTA
 from injector.staging.chunk import Bad
 
 REJECTS_SHOWN = 20
@@ -67,6 +68,7 @@ def _destination(plan: Plan) -> dict[str, str]:
     queues = f"the group has {len(plan.group.queues)}" if plan.group.queues else "of 500/s each"
     return {
         "queues needed": f"{found.queues_needed}; {queues}",
+        "API quota": f"{plan.quota_share:.1%} of {API_QUOTA:,.0f} requests/s at the peak",
         "operations": f"{count(found.operations)}, {cost}",
     }
 

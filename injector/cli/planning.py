@@ -9,7 +9,7 @@ from injector.delivery.ports import Create
 from injector.estimate import Estimate, estimate, estimate_messages
 from injector.groups import Group
 from injector.manifest.schema import Manifest
-from injector.pacing.plan import Capacity, advise, times
+from injector.pacing.plan import API_QUOTA, Capacity, advise, times, within_quota
 from injector.pacing.ramp import CHUNK, Ramp
 from injector.publish_wire import ID_ATTRIBUTE
 
@@ -52,6 +52,13 @@ class Plan:
         return MESSAGE_ASSUMPTIONS if self.manifest.message else ASSUMPTIONS
 
     @property
+    def quota_share(self) -> float:
+        """Return how much of the API's requests creates and injector tasks use at the peak."""
+        if self.manifest.message:
+            return 0.0
+        return self.estimate.peak_create_rate * (1 + 1 / CHUNK) / API_QUOTA
+
+    @property
     def has_too_many_rejects(self) -> bool:
         """Tell whether the job would stop itself before it began."""
         return self.findings.rejected > self.rejects_allowed
@@ -67,6 +74,7 @@ def make_plan(
 ) -> Plan:
     """Plan the job; `latency_s` is how long the target takes for a task, None if unknown."""
     ramp = group.ramp.within(max(1, len(group.injector_queues)))
+    ramp = within_quota(ramp) if manifest.task else ramp
     found = _estimate(manifest, findings, ramp)
     finished_s, capacity = found.seconds, None
     if manifest.task:
@@ -96,6 +104,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "created_s": round(found.seconds, 3),
         "finished_s": round(plan.finished_s, 3),
         "peak_create_rate": found.peak_create_rate,
+        "peak_quota_share": round(plan.quota_share, 4),
         "topic": plan.group.topic,
         "queues": len(plan.group.queues),
         "queues_needed": found.queues_needed,
@@ -142,12 +151,15 @@ def _warnings(
     found: Estimate,
     capacity: Capacity | None,
 ) -> Iterator[str]:
-    """Yield what speaks against the job; without a capacity there are no queues to fill."""
-    peak = found.peak_create_rate
-    reached = dataclasses.replace(group.ramp, max_rate=peak / CHUNK)
-    queues = max(1, len(group.injector_queues))
+    """Yield what speaks against the job; without a capacity there are no queues to fill.
+
+    What stands in the way is told of the rate that the job would reach without it.
+    """
     if capacity:
-        for advice in advise(reached, capacity, peak=peak, injector_queues=queues):
+        peak = _estimate(manifest, findings, group.ramp).peak_create_rate
+        wanted = dataclasses.replace(group.ramp, max_rate=peak / CHUNK)
+        queues = max(1, len(group.injector_queues))
+        for advice in advise(wanted, capacity, peak=found.peak_create_rate, injector_queues=queues):
             yield advice.text
     if manifest.message and manifest.message.ordering_key:
         yield (
