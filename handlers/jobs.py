@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 
 from flask import Blueprint, Response
 from pydantic import JsonValue
@@ -25,9 +26,11 @@ from handlers.models import (
 from handlers.once import once
 from handlers.parts import group_of
 from handlers.views import answer, viewer
-from injector.errors import Misused, NotFound
+from injector.errors import Misused, NotFound, Retryable
 from injector.ledger.ports import Job, JobState, NewJob
 from injector.manifest import Manifest, check_destination, parse_manifest
+from injector.manifest.schema import Notify
+from injector.queues.preflight import look_at_topic
 from injector.staging import is_below, read_staged
 
 MAX_BODY = 1024 * 1024
@@ -44,8 +47,8 @@ def register() -> Response:
     manifest = _manifest(submission.manifest)
     check_destination(manifest, group_of(parts().settings, manifest.group))
     _check_store(submission.staged)
-    if manifest.notify and manifest.notify.webhook:
-        parts().webhooks.check(manifest.notify.webhook)
+    if manifest.notify:
+        _check_notify(manifest.notify)
     job = _new_job(manifest, submission)
     now, ledger = parts().clock.now(), parts().ledger
     is_new = ledger.jobs.register(job, now=now, who=caller().name)
@@ -107,6 +110,17 @@ def audit(job_id: str) -> Response:
 
 def _manifest(value: Mapping[str, JsonValue]) -> Manifest:
     return parse_manifest(json.dumps(value))
+
+
+def _check_notify(notify: Notify) -> None:
+    """Refuse a webhook that is never called, and a topic that cannot be published to."""
+    if notify.webhook:
+        parts().webhooks.check(notify.webhook)
+    if notify.topic:
+        with suppress(Retryable):  # nobody can say now: the notice is tried for a day
+            seen = look_at_topic(notify.topic, parts().topics)
+            if seen.problem:
+                raise Misused(f"notify.topic: {seen.problem}")
 
 
 def _check_store(claimed: StagedAs) -> None:

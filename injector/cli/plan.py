@@ -57,6 +57,7 @@ def plan_of(path: Path, reading: Reading, url: str | None) -> Plan:
         service=None if notes else service,
         emulator_host=settings.emulator_host or "",
         pubsub_host=settings.pubsub_host,
+        told=manifest.notify.topic if manifest.notify else None,
     )
     renderer = compile_job(manifest, group)
     source = reading.source(manifest, path)

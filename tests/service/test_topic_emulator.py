@@ -10,6 +10,7 @@ import airportsdata
 import pytest
 import requests
 
+from injector.cli.preflight import queue_problems
 from injector.delivery.address import Address
 from injector.delivery.connection import Connection
 from injector.delivery.creator import Delivery
@@ -112,3 +113,13 @@ def test_local_run_makes_each_topic_and_counts_what_its_subscription_delivers(tm
     assert run.topics == (TOPIC,)
     assert emulator.command[-4:-1] == ("--topic", TOPIC, "--subscription")
     assert target.command[-1] == subscription_of(TOPIC)
+
+
+@pytest.mark.parametrize(("told", "said"), [(TOPIC, []), (f"{TOPIC}-gone", [f"{TOPIC}-gone"])])
+def test_plan_asks_the_emulator_for_the_topic_that_is_told_of_the_end(world, told, said):
+    _, _, host = world
+    group = replace(GROUPS["arrivals"], injector_queues=())
+    found = queue_problems(
+        group, known_here=True, service=None, emulator_host=host, pubsub_host=host, told=told
+    )
+    assert [line.partition("notify.topic: topic ")[2].partition(":")[0] for line in found] == said

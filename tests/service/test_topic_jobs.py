@@ -7,6 +7,7 @@ import pytest
 from handlers.parts import make_parts
 from injector.control.events import Tells
 from injector.delivery.memory_topics import MemoryTopics
+from injector.errors import Retryable
 from injector.groups import Group
 from injector.ledger.ports import JobState, NewJob
 from injector.naming import task_id
@@ -232,3 +233,20 @@ def test_end_of_a_job_is_told_to_the_topic_that_its_manifest_names(house):
     ]
     assert end.task_id.startswith("users-1-")
     assert json.loads(end.body)["data"]["created"] == 10
+
+
+def test_job_whose_end_nobody_can_be_told_is_refused_before_anything_is_made(house):
+    manifest = f"{MESSAGES}notify: {{topic: {EVENTS}-gone}}\n"
+    answer = house.submit(house.stage(manifest=manifest))
+    assert answer.status_code == 400
+    assert f"notify.topic: topic {EVENTS}-gone is not there" in answer.json["detail"]
+    assert house.get("/jobs").json["jobs"] == []
+
+
+def test_job_is_registered_though_nobody_can_say_whether_its_topic_is_there(house, monkeypatch):
+    def unseen(_topic):
+        raise Retryable("Pub/Sub does not answer")
+
+    monkeypatch.setattr(house.topics, "look", unseen)
+    manifest = f"{MESSAGES}notify: {{topic: {EVENTS}}}\n"
+    assert house.submit(house.stage(manifest=manifest)).status_code == 201
