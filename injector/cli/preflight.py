@@ -11,7 +11,7 @@ from injector.queues.access import admin_at, topics_at
 from injector.queues.preflight import look_at_topic
 
 
-def queue_problems(
+def queue_problems(  # noqa: PLR0913  (all that may be asked)
     group: Group,
     *,
     known_here: bool,

@@ -18,8 +18,8 @@ class Retried:
 
     gRPC's own retries are off and the client library is not used, so the calls made for a
     create are at most `backoff.attempts`, hedges apart. Each queue has its own tokens, and all
-    have a cap: where most creates fail, none is tried again. A retry that the throttle holds back leaves the
-    fault that made it necessary, which says more.
+    have a cap: where most creates fail, none is tried again. A retry that the throttle holds
+    back leaves the fault that made it necessary, which says more.
     """
 
     def __init__(
