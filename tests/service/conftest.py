@@ -2,8 +2,10 @@
 
 import pytest
 
+from injector.ledger import open_ledger
 from tests.bench import bench_of
 from tests.house import House, settings_of
+from tests.service.ticked import World
 from tests.tokens import Signer
 
 
@@ -43,3 +45,11 @@ def house_of(tmp_path, signer):
 @pytest.fixture
 def house(house_of):
     return house_of()
+
+
+@pytest.fixture
+def world():
+    """Yield a controller over queues in memory."""
+    made = World(open_ledger("sqlite://"))
+    yield made
+    made.ledger.close()

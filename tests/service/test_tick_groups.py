@@ -1,0 +1,145 @@
+"""What a tick makes of missed ticks, faults, other groups and what it is told of queues."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from injector.control.memory import Memory
+from injector.control.standing import Standing
+from injector.delivery.ports import Queue
+from injector.errors import Misused
+from injector.ledger.ports import JobState
+from tests.service.ticked import NOW, group_of
+
+
+def test_missed_ticks_are_not_caught_up(world):
+    world.add()
+    world.run(4)
+    world.pass_time(3600)
+    rates = world.run(3)
+    assert max(rates) <= 0.5
+
+
+def test_a_finished_job_is_found_and_its_group_rests(world):
+    world.add(chunks=10)
+    world.tick()
+    world.pass_time(60)
+    tick = world.tick()["welcome"]
+    assert tick.finished == ("job",)
+    assert world.ledger.jobs.get("job").state is JobState.FINISHED
+    assert tick.said.kind == "finish"
+
+
+def test_a_group_without_work_asks_the_service_nothing(world):
+    world.tick()
+    assert world.queues.gets == 0
+
+
+def test_a_paused_injector_queue_stops_the_feed_and_is_reported(world):
+    world.add()
+    name = group_of().injector_queues[1]
+    world.queues.queues[name] = Queue(name, state="PAUSED")
+    tick = world.tick()["welcome"]
+    assert "paused" in tick.said.reason
+    assert world.queues.created == {}
+
+
+def test_one_groups_fault_keeps_no_other_group_from_its_tick(world):
+    world.groups = ("welcome", "other")
+    world.add("a")
+    world.add("b", group="other")
+    del world.queues.queues[group_of().injector_queues[0]]
+    ticks = world.tick()
+    assert group_of().injector_queues[0] in ticks["welcome"].said.fault
+    assert ticks["other"].fed > 0
+
+
+def test_what_kept_a_tick_from_all_it_wanted_is_kept_for_the_status(world):
+    world.add()
+    world.tick()
+    del world.queues.queues[group_of().injector_queues[0]]
+    world.tick()
+    memory = Memory.from_json(world.ledger.groups.state("welcome").ramp_json)
+    assert group_of().injector_queues[0] in memory.said.fault
+    assert memory.ramp.rate == 0.5
+
+
+def test_a_lack_of_time_hits_another_group_each_minute(world):
+    world.groups = ("welcome", "other")
+    world.add("a")
+    world.add("b", group="other")
+    fed_first = []
+    for _ in range(2):
+        left = iter([45.0] + [0.0] * 100)
+        ticks = world.ticker().tick("me", time_left=lambda left=left: next(left))
+        fed_first += [tick.group for tick in ticks if tick.fed]
+        world.clock.time += 60
+    assert sorted(fed_first) == ["other", "welcome"]
+
+
+def test_faults_cut_the_rate_and_the_reason_is_recorded(world):
+    world.add()
+    world.run(7)
+    world.faults = 0.2
+    rates = world.run(4)
+    assert rates[-1] < 0.75
+    assert any(action == "cut" and "UNAVAILABLE" in why for action, why in world.decisions())
+
+
+def test_what_was_seen_before_the_clock_was_set_back_is_left_out(world):
+    world.add()
+    world.run(7)
+    world.faults = 0.2
+    world.tick()
+    world.pass_time(120)
+    world.clock.time -= 3600
+    tick = world.tick()["welcome"]
+    assert (tick.said.kind, tick.rate) == ("hold", 0.75)
+    assert "UNAVAILABLE" not in tick.said.reason
+
+
+@dataclass
+class Watching:
+    """Says how a group's queues stand, or raises what it is told to."""
+
+    answer: object
+    asked: list[object] = field(default_factory=list)
+
+    def look(self, queues, *, since, now):
+        self.asked.append((queues, since, now))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_a_target_that_fails_holds_the_rate(world):
+    world.add()
+    world.run(5)
+    failing = Watching(Standing({"OK": 900, "RESOURCE_EXHAUSTED": 100}))
+    tick = world.tick(watcher=failing)["welcome"]
+    assert (tick.rate, tick.said.reason) == (0.5, "the target fails 10.0% of its attempts")
+    ((queues, since, now),) = failing.asked
+    assert (queues, now) == (group_of().queues, world.clock.time)
+    assert NOW <= since < now
+
+
+def test_queues_that_are_behind_hold_the_rate(world):
+    world.add()
+    world.run(5)
+    tick = world.tick(watcher=Watching(Standing(late_s=400.0)))["welcome"]
+    assert (tick.rate, tick.said.reason) == (0.5, "the group's queues are 400 s behind")
+
+
+def test_a_watcher_that_cannot_be_asked_is_noted_and_stops_nothing(world):
+    world.add()
+    world.run(5)
+    away = Watching(Misused("grant roles/monitoring.viewer"))
+    tick = world.tick(watcher=away)["welcome"]
+    assert tick.rate == pytest.approx(0.75)
+    assert tick.said.notices == ("grant roles/monitoring.viewer",)
+
+
+def test_nobody_is_asked_of_a_group_without_work(world):
+    watcher = Watching(Standing())
+    world.tick(watcher=watcher)
+    assert watcher.asked == []
