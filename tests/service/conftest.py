@@ -2,9 +2,12 @@
 
 import pytest
 
+from injector.delivery.memory import MemoryQueues
+from injector.delivery.ports import Queue
 from injector.ledger import open_ledger
 from tests.bench import bench_of
 from tests.house import House, settings_of
+from tests.service.fed import GROUP, Field
 from tests.service.ticked import World
 from tests.tokens import Signer
 
@@ -53,3 +56,25 @@ def world():
     made = World(open_ledger("sqlite://"))
     yield made
     made.ledger.close()
+
+
+@pytest.fixture(scope="session")
+def field_of():
+    """Make a field; for a session, so that properties may make many."""
+    made = []
+
+    def make(**options: object):
+        queues = MemoryQueues(Queue(name) for name in GROUP.injector_queues)
+        made.append(Field(open_ledger("sqlite://"), queues, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.ledger.close()
+
+
+@pytest.fixture
+def ground(field_of):
+    ground = field_of()
+    ground.add()
+    return ground

@@ -1,99 +1,18 @@
+"""What a feed puts into the injector queues, and when it is due."""
+
 from collections import Counter
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.control.feed import Call, Feeder, Horizon, Mark, Pace, due_times, take
+from injector.control.feed import Horizon, Mark, Pace, due_times, take
 from injector.delivery.memory import MemoryQueues
-from injector.delivery.ports import Queue, TaskTemplate
-from injector.groups import Group
 from injector.injector_task import parse_injector_task
-from injector.ledger import Ledger, open_ledger
-from injector.ledger.ports import Chunks, JobState, NewJob, Receipt
+from injector.ledger.ports import Chunks, JobState
 from injector.pacing.ramp import Ramp
-
-NOW = 1_000_000.0
-PARENT = "projects/p/locations/l/queues"
-GROUP = Group("welcome", (f"{PARENT}/injector-0", f"{PARENT}/injector-1"), (f"{PARENT}/welcome",))
-FLAT = Ramp(growth=1.0)
-
-
-class Crash(BaseException):
-    """The process ends here."""
-
-
-@dataclass
-class Field:
-    """A group with jobs, its injector queues, and the mark that the feeds leave."""
-
-    ledger: Ledger
-    queues: MemoryQueues
-    ramp: Ramp = FLAT
-    mark: Mark = field(default_factory=Mark)
-    horizon: Horizon = field(default_factory=Horizon)
-    batch: int = 1000
-
-    def add(self, job="job", chunks=100_000, **tuning: float):
-        new = NewJob(job, "welcome", "{}", "memory:", chunks * 100, chunks, "d", **tuning)
-        self.ledger.jobs.register(new, now=NOW)
-
-    def feed(self, *, now=NOW, rate=None, jobs=None, queues=None, time_left=lambda: 45.0):
-        """Feed once, and keep the mark."""
-        ramp = self.ramp if rate is None else replace(FLAT, initial_rate=rate)
-        call = Call("https://injector.example/inject", TaskTemplate())
-        feeder = Feeder(
-            jobs or self.ledger.jobs, queues or self.queues, call, self.horizon, self.batch
-        )
-        pace = Pace(ramp, NOW, ramp.rate_at(max(0, now - NOW)))
-        fed = feeder.top_up(GROUP, pace, self.mark, now=now, time_left=time_left)
-        self.mark = fed.mark
-        return fed
-
-    def settle(self, chunks, *, job="job"):
-        for chunk in chunks:
-            receipt = Receipt(job, chunk, 1, created_mask=1)
-            self.ledger.receipts.merge(receipt, now=NOW)
-
-    @property
-    def tasks(self):
-        return [parse_injector_task(create.body) for create in self.queues.created.values()]
-
-    @property
-    def dues(self):
-        return sorted(create.schedule_time for create in self.queues.created.values())
-
-    def fed_of(self, job):
-        return sum(task.job == job for task in self.tasks)
-
-
-def gaps(times):
-    return [later - earlier for earlier, later in pairwise(times)]
-
-
-@pytest.fixture(scope="session")
-def field_of():
-    """Make a field; for a session, so that properties may make many."""
-    made = []
-
-    def make(**options: object):
-        queues = MemoryQueues(Queue(name) for name in GROUP.injector_queues)
-        made.append(Field(open_ledger("sqlite://"), queues, **options))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.ledger.close()
-
-
-@pytest.fixture
-def ground(field_of):
-    ground = field_of()
-    ground.add()
-    return ground
+from tests.service.fed import FLAT, GROUP, NOW, gaps
 
 
 def test_a_feed_fills_the_horizon_evenly(ground):
@@ -315,88 +234,3 @@ def test_taking_splits_ranges_without_loss(ranges, count):
 
     assert spelled(taken) + spelled(rest) == spelled(ranges)
     assert len(spelled(taken)) == min(count, len(spelled(ranges)))
-
-
-@dataclass
-class CrashingJobs:
-    """Jobs of a process that ends before, or just after, it notes the n-th batch."""
-
-    jobs: object
-    left: int
-    noted: bool
-
-    def __getattr__(self, name) -> object:
-        return getattr(self.jobs, name)
-
-    def advance(self, *args: object, **options: object):
-        return self._note(self.jobs.advance, *args, **options)
-
-    def refeed(self, *args: object, **options: object):
-        return self._note(self.jobs.refeed, *args, **options)
-
-    def _note(self, note, *args: object, **options: object):
-        self.left -= 1
-        if self.left < 0:
-            if self.noted:
-                note(*args, **options)
-            raise Crash
-        return note(*args, **options)
-
-
-@dataclass
-class LossyQueues:
-    """Queues in which the feed's creates meet the statuses of a pattern, in turn."""
-
-    queues: MemoryQueues
-    pattern: list[str]
-
-    def create_injector_tasks(self, creates, *, budget_s):
-        results = []
-        for number, create in enumerate(creates):
-            code = self.pattern[number % len(self.pattern)]
-            faulty = MemoryQueues(faults=[code]) if code else self.queues
-            if code.startswith("DEADLINE"):
-                self.queues.create_all([create], budget_s=budget_s)
-            results += faulty.create_all([create], budget_s=budget_s)
-        return results
-
-
-STEPS = st.tuples(
-    st.floats(0, 1500),
-    st.one_of(st.none(), st.tuples(st.integers(0, 4), st.booleans())),
-    st.lists(
-        st.sampled_from(["", "", "", "UNAVAILABLE", "DEADLINE_EXCEEDED"]), min_size=1, max_size=9
-    ),
-    st.sets(st.integers(0, 59)),
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(STEPS, max_size=8))
-def test_every_chunk_is_fed_until_it_is_settled_wherever_a_feed_crashes(field_of, steps):
-    ground = field_of(batch=7)
-    ground.add("a", chunks=40, weight=2.0)
-    ground.add("b", chunks=20)
-    now, settled = NOW, {"a": set(), "b": set()}
-
-    def step(later, crash, pattern, deaf):
-        """Feed, then settle what was dispatched, except for chunks that are lost."""
-        nonlocal now
-        now += later
-        jobs = CrashingJobs(ground.ledger.jobs, *crash) if crash else None
-        before = set(ground.queues.created)
-        with suppress(Crash):
-            ground.feed(now=now, jobs=jobs, queues=LossyQueues(ground.queues, pattern))
-        for name in set(ground.queues.created) - before:
-            task = parse_injector_task(ground.queues.created[name].body)
-            if task.chunk not in deaf:
-                settled[task.job].add(task.chunk)
-                ground.settle([task.chunk], job=task.job)
-
-    for each in steps:
-        step(*each)
-    for _ in range(5):
-        step(2000.0, None, [""], set())
-    assert settled == {"a": set(range(40)), "b": set(range(20))}
-    assert ground.ledger.jobs.finish("a", now=now)
-    assert ground.ledger.jobs.finish("b", now=now)
