@@ -29,15 +29,6 @@ def world(world_of):
     return world_of()
 
 
-def finish(world, within_min=120):
-    for _ in range(within_min):
-        world.run(1)
-        depth = sum(queue.depth for queue in world.parts.service.registry.queues.values())
-        if world.ledger.jobs.get("job-1").finished_at and not depth:
-            return
-    raise AssertionError(f"not finished within {within_min} min: {world.totals}")
-
-
 def came_once(world):
     totals, records = world.totals, world.ledger.jobs.get("job-1").records
     return (
@@ -69,7 +60,7 @@ def test_queues_that_sort_between_warm_ones_have_their_share_at_once(world):
     world.run(8)
     each = [sum(world.dispatched([name])[6:10]) for name in OLD + BETWEEN]
     assert min(each) > sum(each) / 6 * 0.6
-    finish(world)
+    world.finish()
     assert came_once(world)
 
 
@@ -100,7 +91,7 @@ def test_nothing_doubles_while_old_and_new_controllers_take_turns_and_answers_ar
     world.configure(OLD + NEW)
     world.run(2)
     world.fault()
-    finish(world)
+    world.finish()
     assert sum(world.dispatched(NEW)) > 0
     assert came_once(world)
 

@@ -45,16 +45,6 @@ def settled_once(world):
     )
 
 
-def finish(world, within_min=120):
-    """Run until the job is finished and every task is done."""
-    for _ in range(within_min):
-        world.run(1)
-        depth = sum(queue.depth for queue in world.parts.service.registry.queues.values())
-        if world.ledger.jobs.get("job-1").finished_at and not depth:
-            return
-    raise AssertionError(f"not finished within {within_min} min: {world.totals}")
-
-
 def test_a_healthy_group_climbs_step_by_step_to_a_hundred_times_its_first_rate(world_of):
     world = world_of(Ramp(initial_rate=0.02, max_rate=2.0), per_chunk=2)
     world.submit(chunks=2200)
@@ -71,7 +61,7 @@ def test_a_healthy_group_climbs_step_by_step_to_a_hundred_times_its_first_rate(w
 def test_plan_simulation_and_emulator_agree(world_of):
     world = world_of()
     world.submit(chunks=400)
-    finish(world)
+    world.finish()
     assert settled_once(world)
     simulated = simulate(Scenario(40_000, ramp=RAMP, until_s=7200.0))
     created = {row.t_s / 60: row.created / 100 for row in simulated.rows}
@@ -96,7 +86,7 @@ def test_a_fault_on_a_fifth_of_the_creates_cuts_the_rate_until_it_is_over(world_
     lowest = min(world.rates[-3:])
     (_, met, struck) = world.parts.plan.counts()[0]
     world.fault()
-    finish(world)
+    world.finish()
     assert 0.1 < struck / met < 0.3
     assert lowest <= before / 2
     assert any(why.startswith("cut:") and "UNAVAILABLE" in why for why in world.reasons)
@@ -116,7 +106,7 @@ def test_an_outage_of_half_of_all_creates_gets_a_third_of_the_load_of_plain_retr
     ((_, met, _),) = world.parts.plan.counts()
     world.fault()
     assert met <= 2 * 10 * rate * 600 / 3
-    finish(world)
+    world.finish()
     assert settled_once(world)
 
 
@@ -132,7 +122,7 @@ def test_a_target_that_answers_429_holds_the_rate_until_it_recovers(world_of, dy
     world.run(8)
     assert world.rates[-1] == held
     assert any("the target fails" in why for why in world.reasons)
-    finish(world)
+    world.finish()
     assert max(world.rates) > held
     assert world.excess() <= 0
     assert settled_once(world)
@@ -149,7 +139,7 @@ def test_an_hour_without_controller_is_not_caught_up(world_of):
     world.run(6)
     assert world.rates[-1] <= 1.5 * RAMP.initial_rate
     assert any("idle for" in why for why in world.reasons)
-    finish(world)
+    world.finish()
     assert world.excess() <= 0
     assert settled_once(world)
 
@@ -187,7 +177,7 @@ def test_two_controllers_that_tick_twice_each_are_as_one(world_of, skew_s):
             world.tick(clock)
         world.run_until(START + MINUTE_S * minute)
     assert world.rates == pytest.approx([RAMP.initial_rate * 1.5**step for step in range(6)])
-    finish(world)
+    world.finish()
     assert world.excess() <= 0
     assert settled_once(world)
 

@@ -211,6 +211,15 @@ class VirtualWorld:
             return Outcome(503, retry_after_s=5.0), seconds
         return Outcome(200), seconds
 
+    def finish(self, within_min: int = 120) -> None:
+        """Run until the job is finished and every task is done."""
+        for _ in range(within_min):
+            self.run(1)
+            depth = sum(queue.depth for queue in self.parts.service.registry.queues.values())
+            if self.ledger.jobs.get("job-1").finished_at and not depth:
+                return
+        raise AssertionError(f"not finished within {within_min} min: {self.totals}")
+
     def creates(self, chunk: int, job: str = "job-1") -> list[Create]:
         """Return what a fan-out of the chunk would create."""
         if job not in self.renderers:
