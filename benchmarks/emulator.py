@@ -7,39 +7,44 @@ ours to the peer's in this run. Without h2load (Debian: nghttp2-client) its rows
 """
 
 import argparse
-import asyncio
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import cast
-from urllib.request import urlopen
 
-import aiohttp
 import grpc
+from dispatch_clients import compare_clients
+from emulator_load import (
+    QUEUES,
+    SERVICE,
+    Figure,
+    batch_request,
+    create_request,
+    fill,
+    google_client,
+    measured,
+    pause_all,
+    process,
+    resume_all,
+    serve_target,
+    served,
+    task,
+)
 from google.cloud import tasks_v2
 from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpcTransport
-from processes import cpu_s, resident_bytes
+from processes import resident_bytes
 from rows import Row, printed
 
 from injector.emulator.options import Options
 from injector.emulator.server import running, spare_the_collector
 from injector.emulator.state.dynamics import PRESETS
 from injector.emulator.transport import event_loop
-from injector.emulator.transport.attempts import Attempt
-from injector.emulator.transport.dispatch_client import DispatchClient
 
-LOCATION = "projects/p/locations/l"
-QUEUES = [f"{LOCATION}/queues/welcome-{number:04}" for number in range(64)]
 FASTEST = "{rateLimits: {maxDispatchesPerSecond: 500, maxConcurrentDispatches: 5000}}"
-SERVICE = "google.cloud.tasks.v2.CloudTasks"
 HEADERS = (
     ("content-type", "application/grpc"),
     ("te", "trailers"),
@@ -50,21 +55,8 @@ HEADERS = (
 TRANSPORTS = ("asyncio", "grpc.aio")
 H2LOAD_CREATES = {f"create, h2load {c} x {s}": (c, s) for c, s in ((1, 32), (4, 32), (16, 10))}
 H2LOAD_BATCH = "task of a batch of 100, h2load 4 x 8"
+CREATED_IN_A_CROWD, SENT_OF_A_CROWD = 10_000, 1000
 NO_H2LOAD = "needs h2load (Debian: nghttp2-client)"
-OK_STATUS = 200
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A rate, and the CPU that one of what it counts took."""
-
-    per_s: float
-    cpu_us: float
-
-    def __str__(self) -> str:
-        """Show both."""
-        return f"{self.per_s:,.0f}/s {self.cpu_us:.1f} µs"
 
 
 def main() -> None:
@@ -88,6 +80,7 @@ def rows_of(scale: float) -> Iterator[Row]:
     allowed = affinity()
     stay_off(core=0)
     yield from compare_transports(scale)
+    yield from compare_crowds(int(1_000_000 * scale))
     yield from two_rows("dispatch client alone, 50 at once", "aiohttp", *compare_clients(scale))
     stay_on(allowed)
 
@@ -137,6 +130,45 @@ def compare_transports(scale: float) -> Iterator[Row]:
     yield Row("emulator, memory of a waiting task", ours_bytes, "bytes", "grpc.aio", peer_bytes)
 
 
+def compare_crowds(most: int) -> Iterator[Row]:
+    """Measure creates and dispatches while a thousand tasks wait, and while very many do."""
+    with process("--serve", TRANSPORTS[0], core=0) as (port, pid), process("--target", core=1) as t:
+        pause_all(port)
+        few, many = (in_a_crowd(port, pid, t[0], waiting) for waiting in (1000, most))
+    for what, figure in many.items():
+        name = f"emulator, {what} while {most:,} wait, CPU for one"
+        yield Row(name, figure.cpu_us, "µs", "while 1,000 wait", few[what].cpu_us)
+
+
+def in_a_crowd(port: int, pid: int, target: int, waiting: int) -> dict[str, Figure]:
+    """Create tasks in a queue that holds so many, then dispatch some; the best of three.
+
+    One queue, whose 500 a second keep the dispatcher from starting more than are counted.
+    """
+    queue, url = QUEUES[4:5], f"http://127.0.0.1:{target}/w"
+    fill(port, queue, waiting, url)
+
+    def create() -> None:
+        fill(port, queue, CREATED_IN_A_CROWD, url)
+
+    def dispatch() -> None:
+        wanted = served(target) + SENT_OF_A_CROWD
+        resume_all(port, queue)
+        while served(target) < wanted:
+            time.sleep(0.05)
+        pause_all(port)
+
+    return {
+        "task created by a batch": cheapest(pid, CREATED_IN_A_CROWD, create),
+        "task dispatched": cheapest(pid, SENT_OF_A_CROWD, dispatch),
+    }
+
+
+def cheapest(pid: int, count: int, load: Callable[[], object]) -> Figure:
+    """Measure three times, and return what took the least CPU: neighbours only add to it."""
+    return min((measured(pid, count, load) for _ in range(3)), key=lambda figure: figure.cpu_us)
+
+
 def measure_transport(transport: str, scale: float) -> tuple[dict[str, Figure], float]:
     """Start an emulator and put every kind of load on it; also return the bytes of a task."""
     weight = scale if transport == TRANSPORTS[0] else scale / 5
@@ -164,39 +196,6 @@ def figures_of_h2load(port: int, pid: int, weight: float) -> dict[str, Figure]:
     batch, count = batch_request(QUEUES[1]), int(4000 * weight)
     figures[H2LOAD_BATCH] = by_h2load(port, pid, "BatchCreateTasks", batch, count, 4, 8, each=100)
     return figures
-
-
-def task() -> tasks_v2.Task:
-    """Return a task with 200 bytes of body."""
-    request = tasks_v2.HttpRequest(
-        url="http://worker.example/users/1234567/welcome",
-        headers={"Content-Type": "application/json"},
-        body=b"x" * 200,
-    )
-    return tasks_v2.Task(http_request=request)
-
-
-def create_request(queue: str) -> bytes:
-    """Return a serialized create of one task."""
-    request = tasks_v2.CreateTaskRequest(parent=queue, task=task())
-    return bytes(tasks_v2.CreateTaskRequest.serialize(request))
-
-
-def batch_request(queue: str, url: str = "http://worker.example/w") -> bytes:
-    """Return a serialized create of a hundred tasks."""
-    one = task()
-    one.http_request.url = url
-    creates = [tasks_v2.CreateTaskRequest(parent=queue, task=one) for _ in range(100)]
-    request = tasks_v2.BatchCreateTasksRequest(parent=queue, requests=creates)
-    return bytes(tasks_v2.BatchCreateTasksRequest.serialize(request))
-
-
-def measured(pid: int, count: int, load: Callable[[], object]) -> Figure:
-    """Run a load of so many calls, and tell its rate and the server's CPU for one."""
-    cpu, started = cpu_s(pid), time.perf_counter()
-    load()
-    spent = time.perf_counter() - started
-    return Figure(count / spent, (cpu_s(pid) - cpu) / count * 1e6)
 
 
 def create_by_grpcio(port: int, pid: int, count: int) -> Figure:
@@ -276,56 +275,11 @@ def drain(port: int, pid: int, count: int) -> Figure:
         count = count // 100 // len(queues) * 100 * len(queues)
 
         def resume() -> None:
-            for queue in queues:
-                client.resume_queue(name=queue)
+            resume_all(port, queues)
             while served(target) < count:
                 time.sleep(0.05)
 
         return measured(pid, count, resume)
-
-
-def served(target: int) -> int:
-    """Ask the target how many requests it has answered."""
-    with urlopen(f"http://127.0.0.1:{target}/count", timeout=20) as answer:
-        return int(answer.read())
-
-
-def fill(port: int, queues: Sequence[str], count: int, url: str) -> None:
-    """Create so many tasks, in hundreds, in each queue in turn."""
-    requests = [batch_request(queue, url) for queue in queues]
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        create = channel.unary_unary(f"/{SERVICE}/BatchCreateTasks")
-        for number in range(count // 100):
-            create(requests[number % len(requests)], timeout=20)
-
-
-def pause_all(port: int) -> None:
-    """Keep the queues from dispatching."""
-    with google_client(port) as client:
-        for queue in QUEUES:
-            client.pause_queue(name=queue)
-
-
-@contextmanager
-def google_client(port: int) -> Iterator[tasks_v2.CloudTasksClient]:
-    """Give Google's client, connected to the emulator."""
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        yield tasks_v2.CloudTasksClient(transport=CloudTasksGrpcTransport(channel=channel))
-
-
-@contextmanager
-def process(*arguments: str, core: int) -> Iterator[tuple[int, int]]:
-    """Run a server of this file on one core; give its port and its process id."""
-    command = [sys.executable, __file__, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            if server.stdout is None or not (port := server.stdout.readline().strip()):
-                raise SystemExit(f"{arguments} did not start")
-            if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > core:
-                os.sched_setaffinity(server.pid, {core})
-            yield int(port), server.pid
-        finally:
-            server.terminate()
 
 
 async def serve_emulator(transport: str) -> None:
@@ -335,82 +289,6 @@ async def serve_emulator(transport: str) -> None:
     async with running(options) as emulator:
         print(emulator.port, flush=True)
         await spare_the_collector()
-
-
-class Target(asyncio.Protocol):
-    """Answers every POST with 200, and tells on GET how many there were."""
-
-    posts = 0
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where to answer."""
-        self._transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        """Answer at once; a request is taken to come in one piece."""
-        if data.startswith(b"POST"):
-            Target.posts += 1
-            self._transport.write(OK)
-        elif data.startswith(b"GET"):
-            count = str(Target.posts).encode()
-            self._transport.write(
-                b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(count), count)
-            )
-
-
-async def serve_target() -> None:
-    """Run the target, print its port, and go on until the process is ended."""
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(Target, "127.0.0.1", 0, backlog=1024)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await asyncio.Event().wait()
-
-
-def compare_clients(scale: float) -> tuple[Figure, Figure]:
-    """Send the same requests with the dispatch client and with aiohttp's."""
-    count = int(20_000 * scale)
-    with process("--target", core=1) as (port, _):
-        url = f"http://127.0.0.1:{port}/w"
-        ours = measured(os.getpid(), count, lambda: event_loop.run(send_by_ours(url, count)))
-        peer = measured(os.getpid(), count, lambda: event_loop.run(send_by_aiohttp(url, count)))
-    return ours, peer
-
-
-TASK_HEADERS = (
-    ("User-Agent", "Google-Cloud-Tasks"),
-    ("Content-Type", "application/json"),
-    ("X-CloudTasks-QueueName", "welcome-0000"),
-    ("X-CloudTasks-TaskName", "12345678901234567890"),
-    ("X-CloudTasks-TaskRetryCount", "0"),
-    ("X-CloudTasks-TaskExecutionCount", "0"),
-    ("X-CloudTasks-TaskETA", "1796000000.000000"),
-)
-
-
-async def send_by_ours(url: str, count: int) -> None:
-    """Send requests with the dispatch client, 50 at once."""
-    client = DispatchClient()
-
-    async def some() -> None:
-        for _ in range(count // 50):
-            answer = await client.send(Attempt(url, headers=TASK_HEADERS, body=b"x" * 200))
-            if answer.status != OK_STATUS:
-                raise SystemExit(answer.reason)
-
-    await asyncio.gather(*(some() for _ in range(50)))
-    client.close()
-
-
-async def send_by_aiohttp(url: str, count: int) -> None:
-    """Send the same requests with aiohttp, 50 at once."""
-    async with aiohttp.ClientSession(skip_auto_headers=("Accept", "Accept-Encoding")) as session:
-
-        async def some() -> None:
-            for _ in range(count // 50):
-                async with session.post(url, headers=TASK_HEADERS, data=b"x" * 200) as answer:
-                    await answer.read()
-
-        await asyncio.gather(*(some() for _ in range(50)))
 
 
 if __name__ == "__main__":

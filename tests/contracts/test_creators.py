@@ -18,7 +18,8 @@ from injector.emulator.options import Options
 from injector.emulator.server import running
 from injector.errors import NotFound
 from injector.pacing.hedge import HedgingSettings
-from tests.scripted_service import Service, StaticCredentials, looping, self_signed, serve
+from tests.scripted_credentials import StaticCredentials, self_signed
+from tests.scripted_service import Service, looping, serve
 
 NOWHERE = "http://127.0.0.1:1/"
 QUEUE = "projects/p/locations/l/queues/q"

@@ -14,7 +14,8 @@ from injector.delivery.creator import CallingCreator, Delivery, make_creator
 from injector.delivery.credentials import Credentials
 from injector.delivery.ports import Create, Outcome
 from injector.pacing.backoff import Backoff
-from tests.scripted_service import Answer, Service, StaticCredentials, self_signed, serve
+from tests.scripted_credentials import StaticCredentials, self_signed
+from tests.scripted_service import Answer, Service, serve
 
 QUEUE = "projects/p/locations/l/queues/q"
 

@@ -8,7 +8,7 @@ from google.auth.credentials import TokenState
 
 from injector.delivery.credentials import REVOKED_AFTER_S, AccessToken
 from injector.errors import Misused, Retryable
-from tests.scripted_service import StaticCredentials
+from tests.scripted_credentials import StaticCredentials
 
 
 def header(token: str) -> tuple[tuple[str, str], ...]:

@@ -13,7 +13,7 @@ from google.oauth2.credentials import Credentials
 
 from injector.delivery.identity import IdToken, id_token
 from injector.errors import Misused
-from tests.scripted_service import StaticCredentials
+from tests.scripted_credentials import StaticCredentials
 from tests.tokens import Signer
 
 SERVICE = "https://i.example"
