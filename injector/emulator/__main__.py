@@ -13,7 +13,7 @@ from injector.emulator.options import DEFAULT_PORT, Options
 from injector.emulator.server import Running, run
 from injector.emulator.state.dynamics import PRESETS
 from injector.emulator.state.registry import Windows
-from injector.errors import Misused
+from injector.errors import Misused, Retryable
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -141,6 +141,8 @@ def main(**asked: Unpack[Asked]) -> None:
         run(options, lambda emulator: _tell(asked, options, emulator))
     except Misused as error:
         raise click.UsageError(str(error)) from error
+    except Retryable as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _tell(asked: Asked, options: Options, emulator: Running) -> None:

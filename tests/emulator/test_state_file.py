@@ -1,15 +1,19 @@
 """The state file: what a restart keeps."""
 
 import asyncio
+import resource
 import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 
 import pytest
 from google.cloud import tasks_v2
 
 from injector.emulator.options import Options
+from injector.emulator.rpc import RpcError
 from injector.emulator.server import running
 from injector.emulator.state.dynamics import OFF
-from injector.errors import Misused
+from injector.errors import Misused, Retryable
 from tests.emulator.direct import direct_emulator, refused
 
 LOCATION = "projects/p/locations/us-central1"
@@ -190,3 +194,71 @@ def test_attempt_leaves_once_it_is_in_the_file(tmp_path):
                 return found
 
     assert asyncio.run(create()) == [("t", 1)]
+
+
+def create_request(number: int) -> bytes:
+    name = f"{LOCATION}/queues/q"
+    task = tasks_v2.Task(
+        http_request={"url": "http://x", "body": b"x" * 20_000}, name=f"{name}/tasks/t{number}"
+    )
+    return tasks_v2.CreateTaskRequest.serialize(tasks_v2.CreateTaskRequest(parent=name, task=task))
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let this process write no file any longer, whatever it is."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def created(emulator, number: int) -> str:
+    try:
+        await emulator.parts.handle(CREATE_TASK, create_request(number), {})
+    except RpcError as error:
+        return f"{error.code.name}: {error.message}"
+    return "OK"
+
+
+@asynccontextmanager
+async def paused_emulator(path):
+    options = Options(port=0, state_file=path, dynamics=OFF, queues=(f"{LOCATION}/queues/q",))
+    async with running(options) as emulator:
+        for queue in emulator.parts.service.registry.queues.values():
+            emulator.parts.service.registry.pause(queue)
+        yield emulator
+
+
+def test_calls_on_a_full_disk_are_refused_and_all_is_written_once_there_is_room(
+    restarted, tmp_path
+):
+    path = tmp_path / "state.db"
+
+    async def go() -> list[str]:
+        async with paused_emulator(path) as emulator:
+            ends = [await created(emulator, 1)]
+            with full_disk():
+                ends += [await created(emulator, 2), await created(emulator, 3)]
+            return [*ends, await created(emulator, 4)]
+
+    full = f"UNAVAILABLE: {path}: cannot be written (disk I/O error)."
+    assert asyncio.run(go()) == ["OK", full, full, "OK"]
+    with restarted() as after:
+        found = after.client.list_tasks(parent=f"{LOCATION}/queues/q")
+        assert [task.name.rpartition("/")[2] for task in found] == ["t1", "t2", "t3", "t4"]
+
+
+def test_end_on_a_full_disk_tells_what_is_lost(tmp_path):
+    async def go() -> None:
+        async with paused_emulator(tmp_path / "state.db") as emulator:
+            stack.enter_context(full_disk())
+            await created(emulator, 1)
+
+    with (
+        ExitStack() as stack,
+        pytest.raises(Retryable, match=r"disk I/O error\)\. The changes since .* lost"),
+    ):
+        asyncio.run(go())

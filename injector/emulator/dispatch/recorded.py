@@ -1,6 +1,9 @@
 """Attempts that leave once it is written that they do."""
 
+from contextlib import suppress
+
 from injector.emulator.dispatch.dispatcher import Deliver
+from injector.emulator.rpc import RpcError
 from injector.emulator.storage.state_file import StateFile
 from injector.emulator.transport.attempts import Answer, Attempt
 
@@ -18,5 +21,12 @@ class Recorded:
 
     async def __call__(self, task: str, request: Attempt) -> Answer:
         """Send an attempt of a task and wait for its end."""
-        await self._file.written()
+        await self._written()
         return await self._inner(task, request)
+
+    async def _written(self) -> None:
+        """Wait for the file, however long it cannot be written."""
+        while True:
+            with suppress(RpcError):
+                await self._file.written()
+                return

@@ -86,13 +86,18 @@ def lock(path: Path) -> int:
 
 
 def write(connection: sqlite3.Connection, changes: Changes) -> None:
-    """Write changes in one transaction."""
+    """Write changes in one transaction, all or nothing."""
     connection.execute("BEGIN IMMEDIATE")
-    for name, statement in _STATEMENTS.items():
-        rows = changes.rows.get(name)
-        if rows:
-            connection.executemany(statement, rows)
-    connection.execute("COMMIT")
+    try:
+        for name, statement in _STATEMENTS.items():
+            rows = changes.rows.get(name)
+            if rows:
+                connection.executemany(statement, rows)
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        if connection.in_transaction:  # a full disk may have rolled it back already
+            connection.execute("ROLLBACK")
+        raise
 
 
 def read(connection: sqlite3.Connection, table: str, order: str) -> sqlite3.Cursor:
