@@ -8,6 +8,7 @@ from injector.emulator.api.service import Rules
 from injector.emulator.state.dynamics import PRESETS, Dynamics
 from injector.emulator.state.overload import Overload
 from injector.emulator.state.registry import Windows
+from injector.emulator.timeline import LATEST_S
 from injector.emulator.transport.ports import Tls
 from injector.errors import Misused
 
@@ -59,6 +60,8 @@ class Options:
         for name, value in self._lengths().items():
             if not (value >= 0 and isfinite(value)):
                 raise Misused(f"{name} {value}: needs a number that is 0 or more")
+        if self.origin is not None and self.origin > LATEST_S:
+            raise Misused(f"origin {self.origin}: needs Unix seconds before the year 9000")
         for port in (self.port, self.control_port or 0):
             if not 0 <= port <= _LAST_PORT:
                 raise Misused(f"port {port}: needs a number from 0 to {_LAST_PORT}")

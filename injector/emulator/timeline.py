@@ -5,6 +5,9 @@ import time
 from collections.abc import Callable
 from math import inf
 
+LATEST_S = 221_845_392_000.0
+"""The year 9000: a month later is still a date."""
+
 
 class Timeline:
     """Counts Unix seconds from `origin` on, `speed` times as fast as the machine's clock.

@@ -18,6 +18,7 @@ from injector.emulator.pubsub import messages as pubsub_messages
 from injector.emulator.pubsub.methods import PUBLISHER, SUBSCRIBER
 from injector.emulator.rpc import Code, RpcError
 from injector.emulator.state.task import Outcome
+from injector.emulator.telemetry import log_entries, time_series
 from tests.emulator.pubsub import SUBSCRIPTION, TOPIC
 
 LOCATION = "projects/p/locations/us-central1"
@@ -50,6 +51,13 @@ GOOD = {
     "topic": [TOPIC],
     "subscription": [SUBSCRIPTION],
     "project": ["projects/p"],
+    "ListTimeSeriesRequest.name": ["projects/p"],
+    "ListTimeSeriesRequest.filter": [
+        'metric.type = "cloudtasks.googleapis.com/queue/depth"',
+        'metric.type = "cloudtasks.googleapis.com/queue/task_attempt_count"',
+        'metric.type = "pubsub.googleapis.com/topic/send_request_count"',
+    ],
+    "resource_names": ["projects/p"],
     "ack_ids": ["1", "none"],
     "name": [QUEUE, f"{QUEUE}/tasks/t", f"{LOCATION}/operations/{{operation}}"],
 }
@@ -152,7 +160,12 @@ async def _wait(answer):
 
 
 OPERATION = emulator().service.operations.names(LOCATION)[0].rpartition("/")[2]
-EVERY = {**METHODS, **emulator().pubsub.methods}
+EVERY = {
+    **METHODS,
+    **emulator().pubsub.methods,
+    **time_series.methods(emulator().metrics),
+    **log_entries.methods(emulator().log),
+}
 
 
 @pytest.mark.parametrize("method", sorted(EVERY))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import asdict
+from math import inf, isfinite
 from typing import Annotated, Literal, TypeVar
 
 from aiohttp import web
@@ -13,7 +14,7 @@ from injector.emulator.http_port.sight import queue_rows
 from injector.emulator.parts import Parts
 from injector.emulator.records.history import Finished
 from injector.emulator.resetting import reset
-from injector.emulator.timeline import Timeline
+from injector.emulator.timeline import LATEST_S, Timeline
 from injector.errors import Misused, NotFound
 
 _Form = TypeVar("_Form", bound=BaseModel)
@@ -58,6 +59,8 @@ async def set_clock(parts: Parts, request: web.Request) -> web.Response:
 async def advance_clock(parts: Parts, request: web.Request) -> web.Response:
     """Let the clock jump ahead; what falls due by that leaves at once."""
     form = await _read(request, AdvanceForm)
+    if parts.clock.now() + form.seconds > LATEST_S:
+        raise Misused(f"seconds {form.seconds}: would go beyond the year 9000")
     parts.clock.advance(form.seconds)
     return web.json_response(_clock(parts.clock))
 
@@ -158,9 +161,12 @@ def _clock(clock: Timeline) -> dict[str, float]:
 
 def _seconds(text: str) -> float:
     try:
-        return max(0.0, float(text))
-    except ValueError as error:
-        raise Misused(f"{text!r}: needs a number") from error
+        seconds = float(text)
+    except ValueError:
+        seconds = inf
+    if not isfinite(seconds):
+        raise Misused(f"{text[:40]!r}: needs a number")
+    return max(0.0, seconds)
 
 
 async def _read(request: web.Request, form: type[_Form]) -> _Form:

@@ -7,7 +7,7 @@ from functools import partial
 
 from google.cloud.monitoring_v3 import types
 
-from injector.emulator.api import messages, paths
+from injector.emulator.api import paths
 from injector.emulator.api.methods import Method
 from injector.emulator.api.refusals import invalid
 from injector.emulator.api.service import Service
@@ -16,7 +16,13 @@ from injector.emulator.filtering.values import Reader, at_path
 from injector.emulator.records.metrics import Metrics
 from injector.emulator.records.series import BOUNDS, Spread
 from injector.emulator.telemetry.aligning import Aligner, Reading, Reducer, align, raw, reduce
+from injector.emulator.timeline import LATEST_S
 
+_SECOND = 1_000_000_000
+_LONGEST_PERIOD_S = 104 * 7 * 86400
+_VIEWS = frozenset(map(int, types.ListTimeSeriesRequest.TimeSeriesView))
+_ALIGNERS = frozenset(map(int, types.Aggregation.Aligner))
+_REDUCERS = frozenset(map(int, types.Aggregation.Reducer))
 _PREFIX = "cloudtasks.googleapis.com/"
 _RESOURCE = "cloud_tasks_queue"
 _GAUGE, _DELTA = 1, 2
@@ -49,9 +55,25 @@ def methods(metrics: Metrics) -> dict[str, Method]:
     return {name: Method(types.ListTimeSeriesRequest.pb(), partial(_answer, metrics))}
 
 
-def _answer(metrics: Metrics, service: Service, request: messages.Message) -> bytes:
+def _answer(metrics: Metrics, service: Service, request: types.ListTimeSeriesRequest) -> bytes:
+    _check(request)
     response = list_time_series(metrics, service, types.ListTimeSeriesRequest.wrap(request))
     return bytes(types.ListTimeSeriesResponse.serialize(response))
+
+
+def _check(request: types.ListTimeSeriesRequest) -> None:
+    """Raise RpcError for what the wrapped message could not give: odd enums, times, spans."""
+    how, interval = request.aggregation, request.interval
+    if request.view not in _VIEWS:
+        raise invalid("view is not a known view.")
+    if how.per_series_aligner not in _ALIGNERS or how.cross_series_reducer not in _REDUCERS:
+        raise invalid("aggregation has an unknown aligner or reducer.")
+    for name, stamp in (("start", interval.start_time), ("end", interval.end_time)):
+        if not (0 <= stamp.seconds <= LATEST_S and 0 <= stamp.nanos < _SECOND):
+            raise invalid(f"interval.{name}_time is out of range.")
+    period = how.alignment_period
+    if not (0 <= period.seconds <= _LONGEST_PERIOD_S and 0 <= period.nanos < _SECOND):
+        raise invalid("aggregation.alignment_period is out of range.")
 
 
 def list_time_series(
