@@ -9,6 +9,7 @@ seconds; calls to Cloud Tasks that still run after 3 are cut, and their chunk is
 """
 
 import gc
+import resource
 import signal
 import sys
 from shutil import rmtree
@@ -22,6 +23,8 @@ from handlers.logs import log_config
 from injector.errors import Misused
 from injector.pacing.limiter import pool_threads
 from injector.settings import Settings, read_service_settings
+
+MOST_CONNECTIONS = 1000
 
 
 class Worker(Protocol):
@@ -39,6 +42,12 @@ def _settings() -> Settings:
         raise SystemExit(2) from error
 
 
+def _connections() -> int:
+    """Return how many callers a worker keeps connected: they take half of its files at most."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_CONNECTIONS if files < 0 else min(MOST_CONNECTIONS, files // 2)
+
+
 _read = _settings()
 _metrics_dir = _read.metrics_dir or mkdtemp(prefix="injector-metrics-")
 
@@ -50,6 +59,7 @@ threads = pool_threads(_read.threads)
 timeout = int(_read.worker_timeout_s)
 graceful_timeout = 10
 keepalive = 75
+worker_connections = _connections()
 control_socket_disable = True
 forwarded_allow_ips = "127.0.0.1,::1"
 logconfig_dict = log_config(_read.log_level, _read.project)

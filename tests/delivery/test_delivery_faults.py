@@ -308,11 +308,14 @@ def test_a_service_that_comes_back_on_its_port_is_used_again(
     assert len(second.tasks) == 1
 
 
-def test_an_address_where_nobody_listens_is_not_taken_and_no_hang(creating: Creating) -> None:
-    creator = creating(address="http://127.0.0.1:1", backoff=Backoff(attempts=2))
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nohost.invalid:443", "[::1]:1"])
+def test_an_address_where_nobody_answers_is_not_taken_and_no_hang(
+    creating: Creating, address: str
+) -> None:
+    creator = creating(address=f"http://{address}", backoff=Backoff(attempts=2))
     (result,) = creator.create_all([create()], budget_s=5)
     assert (result.outcome, result.code) == (Outcome.NOT_TAKEN, "UNAVAILABLE")
-    assert "127.0.0.1:1" in result.reason
+    assert address.replace("[", "").partition("]")[0] in result.reason
 
 
 class Stepping:

@@ -102,6 +102,9 @@ BAD = {
     "no issuer": (lambda s, email: s.token(email, iss=None), "iss"),
     "another audience": (lambda s, email: s.token(email, aud="https://other.example"), "aud"),
     "a URL with a query": (lambda s, email: s.token(email, aud=f"{SERVICE}/inject?x=1"), "aud"),
+    "a URL with a path": (lambda s, email: s.token(email, aud=f"{SERVICE}/inject"), "aud"),
+    "a URL with a slash": (lambda s, email: s.token(email, aud=f"{SERVICE}/"), "aud"),
+    "a URL with a fragment": (lambda s, email: s.token(email, aud=f"{SERVICE}#f"), "aud"),
     "several audiences": (lambda s, email: s.token(email, aud=[SERVICE]), "aud"),
     "no audience": (lambda s, email: s.token(email, aud=None), "aud"),
     "e-mail not verified": (
@@ -179,6 +182,8 @@ FORGED_HEADERS = [
     {"X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"},
     {"X-Goog-Authenticated-User-Email": f"accounts.google.com:{PERSON}"},
     {"X-Serverless-Authorization": "Bearer x"},
+    [("X-CloudTasks-QueueName", "injector-0"), ("x-cloudtasks-queuename", "injector-1")],
+    [("Authorization", ""), ("Authorization", "Bearer x")],
 ]
 
 

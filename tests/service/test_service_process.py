@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -142,6 +143,28 @@ def test_descriptors_and_threads_do_not_grow_with_requests(served):
     ask(400)
     until(lambda: held("fd") <= before[0] + 2 * pool_threads(THREADS))
     until(lambda: held("task") <= before[1] + pool_threads(THREADS))
+
+
+@contextmanager
+def few_files(most):
+    """Let what is started here open no more files than that."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_process_that_may_open_few_files_answers_every_request(served_with):
+    with few_files(256):
+        served = served_with()
+    served.submit()
+    with ThreadPoolExecutor(THREADS) as pool:
+        answers = list(pool.map(served.deliver, (n % 20 for n in range(600))))
+    assert {answer.status_code for answer in answers} == {200}
+    assert "Too many open files" not in served.log.read_text()
+    assert len(served.tasks.peers) == 1
 
 
 def test_a_body_sent_in_pieces_is_read(served):
