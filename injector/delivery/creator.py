@@ -46,6 +46,9 @@ NARROWEST = 100
 GRACE_S = 0.25
 """How long calls that are out may take to report their own deadline, which says more."""
 
+MOST_BATCH = 4 * 1024 * 1024
+"""Bytes of the largest message that a gRPC server takes unless it is set otherwise."""
+
 Mode = Literal["auto", "single", "batch"]
 
 
@@ -74,6 +77,10 @@ class Delivery:
             )
         if self.mode not in ("auto", "single", "batch"):
             raise Misused(f"mode {self.mode!r}: use auto, single or batch")
+        if not 1 <= self.most_batch_bytes <= MOST_BATCH:
+            raise Misused(
+                f"most_batch_bytes is {self.most_batch_bytes}; needs a value from 1 to {MOST_BATCH}"
+            )
         self.new_hedging()
 
     def new_hedging(self, *, unrepeatable: str = "") -> Hedging | None:

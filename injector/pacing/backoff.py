@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from injector.errors import Misused
 
+MOST_ATTEMPTS = 100
+
 
 def full_jitter(failed: int, *, first_s: float, most_s: float, draw: float) -> float:
     """Return a wait in seconds between 0 and first_s, doubled with each failure, capped.
@@ -23,8 +25,8 @@ class Backoff:
     most_s: float = 5.0
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise Misused(f"attempts is {self.attempts}; needs at least 1")
+        if not 1 <= self.attempts <= MOST_ATTEMPTS:
+            raise Misused(f"attempts is {self.attempts}; needs a value from 1 to {MOST_ATTEMPTS}")
         if not 0 < self.first_s <= self.most_s < float("inf"):
             raise Misused(
                 f"back-off from {self.first_s} s to {self.most_s} s; needs two waits above 0,"

@@ -32,6 +32,8 @@ class HedgingSettings:
         _check("hedge_delay", self.hedge_delay, 0.1, 10)
         _check("max_tokens", self.max_tokens, 1, 250)
         _check("refill_ratio", self.refill_ratio, 0.001, 0.2)
+        if self.max_tokens % 1:
+            raise Misused(f"max_tokens is {self.max_tokens}; needs a whole number")
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,6 +234,14 @@ def test_a_call_timeout_that_the_service_refuses_is_refused_at_once(
         creating(call_timeout_s=timeout_s)
 
 
+@pytest.mark.parametrize("most", [0, -1, float("nan"), 5_000_000])
+def test_a_batch_that_no_server_would_take_is_refused_at_once(
+    creating: Creating, most: float
+) -> None:
+    with pytest.raises(Misused, match="most_batch_bytes"):
+        creating(most_batch_bytes=most)
+
+
 def test_creates_that_are_out_of_time_before_their_turn_are_not_sent(
     service: Service, creating: Creating
 ) -> None:

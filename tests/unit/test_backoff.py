@@ -40,7 +40,15 @@ def test_wait_that_the_service_asked_for_is_kept():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"attempts": 0}, {"first_s": 0}, {"first_s": 6}, {"most_s": float("nan")}]
+    "wrong",
+    [
+        {"attempts": 0},
+        {"attempts": float("nan")},
+        {"attempts": 1e9},
+        {"first_s": 0},
+        {"first_s": 6},
+        {"most_s": float("nan")},
+    ],
 )
 def test_back_off_that_is_none_is_refused(wrong):
     with pytest.raises(Misused):

@@ -237,6 +237,7 @@ def test_bounds_themselves_are_allowed(settings_):
         ("hedge_delay", math.nan),
         ("max_tokens", 0),
         ("max_tokens", 251),
+        ("max_tokens", 1.5),
         ("refill_ratio", 0.0009),
         ("refill_ratio", 0.21),
         ("refill_ratio", math.nan),
