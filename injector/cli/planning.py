@@ -78,10 +78,20 @@ def make_plan(
     found = _estimate(manifest, findings, ramp)
     finished_s, capacity = found.seconds, None
     if manifest.task:
-        capacity = Capacity(len(group.queues) or max(1, found.queues_needed), latency_s=latency_s)
+        capacity = _capacity(group, found, latency_s)
         finished_s = times(findings.records, ramp, capacity).finished_s
     warnings = (*notes, *_warnings(manifest, group, findings, found, capacity))
     return Plan(manifest, group, findings, found, finished_s, warnings)
+
+
+def _capacity(group: Group, found: Estimate, latency_s: float | None) -> Capacity:
+    """Return what the group's queues dispatch, as they are set or by the service's defaults."""
+    usual = Capacity(len(group.queues) or max(1, found.queues_needed), latency_s=latency_s)
+    return dataclasses.replace(
+        usual,
+        rate=group.rate or usual.rate,
+        concurrency=group.concurrency or usual.concurrency,
+    )
 
 
 def _estimate(manifest: Manifest, findings: Findings, ramp: Ramp) -> Estimate:
@@ -161,6 +171,11 @@ def _warnings(
         queues = max(1, len(group.injector_queues))
         for advice in advise(wanted, capacity, peak=found.peak_create_rate, injector_queues=queues):
             yield advice.text
+    if group.retry and group.retry.max_attempts == 1 and not group.retry.max_retry_duration_s:
+        yield (
+            "retry.max_attempts is 1: a task whose target is starting or overloaded is lost; "
+            "give 10 or more, or -1"
+        )
     if manifest.message and manifest.message.ordering_key:
         yield (
             "with an ordering key nothing is hedged, and order is kept within a chunk of 100 "

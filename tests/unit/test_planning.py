@@ -4,7 +4,7 @@ import pytest
 
 from injector.cli.findings import Findings
 from injector.cli.planning import make_plan, plan_json
-from injector.groups import Group, expand
+from injector.groups import Group, Retry, expand
 from injector.manifest import load_manifest
 from injector.pacing.ramp import Ramp
 
@@ -18,12 +18,13 @@ task: {http: {url: "https://t.example/"}}
 MESSAGES = TASKS.replace('task: {http: {url: "https://t.example/"}}', "message: {data: record}")
 
 
-def planned(records, *, injector_queues=2, max_rate=1000.0, text=TASKS):
+def planned(records, *, injector_queues=2, max_rate=1000.0, text=TASKS, latency_s=None, **queues_):
     queues = expand(f"{PARENT}q-[000-299]") if text is TASKS else ()
     topic = None if text is TASKS else "projects/p/topics/t"
     injectors = expand(f"{PARENT}i-[0-{injector_queues - 1}]")
-    group = Group("g", injectors, queues, topic, Ramp(max_rate=max_rate))
-    return make_plan(load_manifest(text), group, Findings(records, 0, (), (), 500.0))
+    group = Group("g", injectors, queues, topic, Ramp(max_rate=max_rate), **queues_)
+    findings = Findings(records, 0, (), (), 500.0)
+    return make_plan(load_manifest(text), group, findings, latency_s=latency_s)
 
 
 def test_a_thousand_million_tasks_end_at_the_apis_quota_and_it_is_said():
@@ -47,6 +48,27 @@ def test_a_job_that_outgrows_its_injector_queues_is_told_so():
 
 def test_a_job_that_ends_before_it_outgrows_them_is_not():
     assert planned(1_000_000, injector_queues=1, max_rate=900.0).warnings == ()
+
+
+def test_limits_that_the_groups_file_sets_are_reckoned_with():
+    concurrency, rate = (
+        planned(10_000_000, latency_s=2.0, concurrency=10),
+        planned(10_000_000, latency_s=2.0, rate=1.0),
+    )
+    assert "with 10 a queue reaches only 5/s" in concurrency.warnings[0]
+    assert "need at least 12815 queues at 1/s each" in rate.warnings[0]
+    usual = planned(10_000_000, latency_s=2.0)
+    assert usual.warnings == ()
+    assert usual.finished_s < min(concurrency.finished_s, rate.finished_s)
+
+
+@pytest.mark.parametrize(
+    ("retry", "warned"),
+    [(Retry(1), True), (Retry(2), False), (Retry(1, max_retry_duration_s=3600.0), False)],
+)
+def test_queues_that_try_a_task_but_once_are_warned_of(retry, warned):
+    found = [line for line in planned(100, retry=retry).warnings if "max_attempts is 1" in line]
+    assert bool(found) == warned
 
 
 def test_messages_have_no_quota_of_requests_to_fill():
