@@ -18,11 +18,13 @@ task: {http: {url: "https://t.example/"}}
 MESSAGES = TASKS.replace('task: {http: {url: "https://t.example/"}}', "message: {data: record}")
 
 
-def planned(records, *, injector_queues=2, max_rate=1000.0, text=TASKS, latency_s=None, **queues_):
+def planned(
+    records, *, injector_queues=2, max_rate=1000.0, text=TASKS, latency_s=None, **limits: object
+):
     queues = expand(f"{PARENT}q-[000-299]") if text is TASKS else ()
     topic = None if text is TASKS else "projects/p/topics/t"
     injectors = expand(f"{PARENT}i-[0-{injector_queues - 1}]")
-    group = Group("g", injectors, queues, topic, Ramp(max_rate=max_rate), **queues_)
+    group = Group("g", injectors, queues, topic, Ramp(max_rate=max_rate), **limits)
     findings = Findings(records, 0, (), (), 500.0)
     return make_plan(load_manifest(text), group, findings, latency_s=latency_s)
 
