@@ -1,7 +1,11 @@
 """`injector diagnose`, over real gRPC to an emulator whose queue is held back."""
 
 import json
-from itertools import count, islice
+import os
+import signal
+import subprocess
+import sys
+from itertools import count, islice, pairwise
 
 import pytest
 import responses
@@ -113,6 +117,24 @@ def test_watching_shows_the_first_look_at_once_and_each_other_a_minute_later():
         (2, EACH_S),
         (3, 2 * EACH_S),
     ]
+
+
+def test_watching_goes_on_until_it_is_interrupted(world):
+    environment = os.environ | {"INJECTOR_CLOCK_SPEED": "600", "PYTHONUNBUFFERED": "1"}
+    arguments = ["diagnose", "slow", "--watch", "--json"]
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "injector", *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    looks_seen = [json.loads(watching.stdout.readline()) for _ in range(3)]
+    watching.send_signal(signal.SIGINT)
+    watching.communicate(timeout=60)
+
+    times = [seen["at"] for seen in looks_seen]
+    assert all(later - earlier >= EACH_S for earlier, later in pairwise(times))
+    assert watching.returncode == 130
 
 
 def test_queues_come_from_the_service_where_no_groups_are_configured(capsys, monkeypatch):

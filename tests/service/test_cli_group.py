@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+import responses
 
 from injector.cli.group import COMMANDS
 from injector.cli.main import run
@@ -51,3 +52,89 @@ def test_spread_plans_a_million_tasks_without_a_group(folder, capsys):
 def test_wrong_use_exits_with_2_and_says_what_would_do(arguments, words, capsys):
     assert run(["group", *arguments]) == 2
     assert words in " ".join(capsys.readouterr().err.split())
+
+
+SERVICE = "http://127.0.0.1:8080"
+OPERATION = {
+    "id": "ramp-1",
+    "kind": "ramp",
+    "group": "welcome",
+    "spec": {"to": 700.0},
+    "who": "ann",
+    "state": "running",
+    "step": 1,
+    "steps": 2,
+    "reason": "healthy",
+    "acts": 2,
+    "acts_done": 2,
+    "started_at": 1.8e9,
+    "next_at": 1.8e9 + 60,
+    "ends_at": 1.8e9 + 300,
+    "ended_at": None,
+    "version": 3,
+    "rates_before": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("seen", "lines", "code"),
+    [
+        ([{}, {"step": 2}, {"state": "done"}], 3, 0),
+        ([{}, {"state": "failed"}], 2, 1),
+        ([{"state": "paused", "acts_done": 1}], 1, 1),
+        ([{"state": "rolled_back", "acts_done": 1}, {"state": "rolled_back"}], 2, 1),
+    ],
+)
+def test_watching_an_operation_ends_with_it_and_tells_how_it_went(
+    seen, lines, code, monkeypatch, capsys
+):
+    monkeypatch.setenv("INJECTOR_CLOCK_SPEED", "10000")
+    with responses.RequestsMock() as web:
+        for change in seen[:1] + seen:  # asked once to begin with
+            web.get(f"{SERVICE}/operations/ramp-1", json=OPERATION | change)
+
+        assert (
+            run(["group", "operations", "watch", "ramp-1", "--service", SERVICE, "--json"]) == code
+        )
+
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(shown) == lines
+    assert shown[-1]["state"] == (OPERATION | seen[-1])["state"]
+
+
+def test_plan_is_the_services_where_there_is_one(capsys):
+    plan = {
+        "figures": {"to": "700/s"},
+        "steps": [{"at_s": 0.0, "what": "2 queues at 250/s", "figures": {"dispatches/s": 500.0}}],
+        "title": "dispatches/s allowed",
+        "lines": [{"name": "allowed", "points": [[0.0, 500.0]]}],
+        "warnings": ["start is high"],
+        "seconds": 300.0,
+    }
+    asked = {"kind": "ramp", "spec": {"to": 700.0}}
+    with responses.RequestsMock() as web:
+        matches = [responses.matchers.json_params_matcher(asked)]
+        web.post(f"{SERVICE}/groups/welcome/plans", json=plan, match=matches)
+        arguments = ["ramp", "plan", "welcome", "--to", "700", "--service", SERVICE, "--json"]
+        assert run(["group", *arguments]) == 0
+
+    said = capsys.readouterr()
+    assert json.loads(said.out) == plan
+    assert "start is high" in said.err
+
+
+def test_rates_to_go_back_to_are_asked_of_the_service(capsys):
+    before = {"projects/p/locations/l/queues/q-0": 7.5}
+    with responses.RequestsMock() as web:
+        web.get(f"{SERVICE}/operations/resume-1", json=OPERATION | {"rates_before": before})
+        matches = [
+            responses.matchers.json_params_matcher({"kind": "ramp", "spec": {"own": before}})
+        ]
+        web.post(
+            f"{SERVICE}/groups/welcome/operations",
+            json=OPERATION | {"state": "done"},
+            match=matches,
+        )
+        web.get(f"{SERVICE}/operations/ramp-1", json=OPERATION | {"state": "done"})
+        arguments = ["ramp", "apply", "welcome", "--back-to", "resume-1", "--service", SERVICE]
+        assert run(["group", *arguments]) == 0

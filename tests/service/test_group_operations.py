@@ -4,6 +4,7 @@ import pytest
 
 from tests.bench import GROUP
 from tests.house import QUEUE, SCHEDULER
+from tests.platforms import RUN, served
 
 RAMP = {"kind": "ramp", "spec": {"to": 700.0, "blind": True}}
 KEEP_WARM = {"kind": "keep-warm", "spec": {"every_s": 60.0}}
@@ -140,6 +141,34 @@ def test_what_cannot_be_is_refused_with_what_would_do(house, path, asked, status
 
     assert answer.status_code == status
     assert words in answer.json["detail"]
+
+
+@pytest.mark.parametrize("route", ["operations", "plans"])
+def test_traffic_of_a_service_that_is_not_named_in_the_settings_is_not_reached(house, route):
+    asked = {"kind": "traffic-split", "spec": {"service": RUN, "to": "new", "tps": 1e5}}
+
+    answer = house.ask("POST", f"/groups/welcome/{route}", json=asked)
+
+    assert answer.status_code == 400
+    assert "name it in INJECTOR_TRAFFIC_SERVICES" in answer.json["detail"]
+    assert house.get("/operations").json["operations"] == []
+
+
+def test_ticks_split_the_traffic_of_a_service_that_is_named_and_roll_it_back(house_of):
+    with served() as (platforms, address):
+        house = house_of(traffic_services=(RUN,), platforms_host=address)
+        spec = {"service": RUN, "to": "new", "tps": 1e5, "blind": True}
+        place = begin(house, {"kind": "traffic-split", "spec": spec}).headers["Location"]
+        tick(house, minutes=12)
+        house.tick()
+        house.tick()
+        assert [split["new"] for split in platforms.splits] == [1, 2]
+
+        house.ask("POST", f"{place}/cancel")
+        tick(house)
+
+        assert platforms.splits[-1] == {"old": 100}
+        assert house.get(place).json["state"] == "rolled_back"
 
 
 def test_plan_shows_steps_and_changes_nothing(house):
