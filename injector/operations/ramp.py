@@ -11,10 +11,10 @@ from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
 from injector.operations.planning import queues_needed, rates_plan
 from injector.operations.rates import again as looked_again
-from injector.operations.rates import do_rest, go_on
+from injector.operations.rates import go_on
 from injector.operations.spec import check_rate, read_spec, write_spec
 from injector.operations.stopping import cancel
-from injector.operations.values import Decided, Fields, Operation, Plan, State
+from injector.operations.values import Decided, Fields, Operation, Plan
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.limiter import concurrency_needed
 from injector.pacing.ramp import QUEUE_MAX_RATE, SAFE_RATE
@@ -125,10 +125,7 @@ def advance(operation: Operation, seen: RatesSeen, now: float) -> Decided:
 
 def again(operation: Operation, seen: RatesSeen, now: float) -> Decided:
     """Finish an interrupted step if all is well."""
-    if operation.state is not State.RUNNING:
-        return do_rest(operation, seen)
-    course = Course.from_fields(operation.memory)
-    return looked_again(operation, course, seen, now, _conduct(_spec(operation)))
+    return looked_again(operation, seen, now, _conduct(_spec(operation)))
 
 
 def _conduct(spec: RampSpec) -> Conduct:

@@ -38,25 +38,22 @@ def go_on(
     return _with_steps(_gone_on(operation, moved, now, has_acts=bool(acts)), moved), acts
 
 
-def again(
-    operation: Operation, course: Course, seen: RatesSeen, now: float, conduct: Conduct
-) -> Decided:
+def again(operation: Operation, seen: RatesSeen, now: float, conduct: Conduct) -> Decided:
     """Finish an interrupted step if the rules would still let it be; else decide by what is there.
 
-    A queue that someone else has set or opened meanwhile is left as it is.
+    A queue that someone else has set or opened meanwhile is left as it is. What a clean stop
+    takes, and rates that are lowered before the curve begins, need no rules.
     """
     left = [act for act in operation.acts_left if still_holds(act, seen.queues)]
+    course = Course.from_fields(operation.memory)
+    if operation.state is not State.RUNNING or not course.ramp.rate:
+        return operation, left
     as_decided = as_if_done(seen, left)
     kept = left_to_others(course, as_decided.queues)
     if kept.own and _lets_be(move(kept, as_decided, now, conduct)):
         return replace(operation, memory=kept.to_fields()), left
     done = in_truth(course, operation.acts_left, seen.queues)
     return go_on(operation, done, seen, now, conduct)
-
-
-def do_rest(operation: Operation, seen: RatesSeen) -> Decided:
-    """Do what is left and still holds, without a new decision."""
-    return operation, [act for act in operation.acts_left if still_holds(act, seen.queues)]
 
 
 def _lets_be(moved: Moved) -> bool:

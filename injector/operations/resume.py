@@ -11,8 +11,8 @@ from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
 from injector.operations.planning import drained, rates_plan
 from injector.operations.rates import again as looked_again
-from injector.operations.rates import do_rest, go_on
-from injector.operations.spec import check_rate, read_spec, write_spec
+from injector.operations.rates import go_on
+from injector.operations.spec import read_spec, with_rates
 from injector.operations.stopping import cancel
 from injector.operations.values import Decided, Fields, Operation, Plan, State
 from injector.operations.verbs import QUEUE_VERBS
@@ -40,9 +40,7 @@ class ResumeSpec:
 
 def check(fields: Fields) -> Fields:
     """Refuse a first rate that cannot be."""
-    spec = read_spec(fields, ResumeSpec, kind=NAME)
-    check_rate(NAME, "initial", spec.initial)
-    return write_spec(spec)
+    return with_rates(fields, ResumeSpec, kind=NAME, rates=("initial",))
 
 
 def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
@@ -82,10 +80,7 @@ def advance(operation: Operation, seen: RatesSeen, now: float) -> Decided:
 
 def again(operation: Operation, seen: RatesSeen, now: float) -> Decided:
     """Finish an interrupted step if all is well."""
-    if operation.state is not State.RUNNING:
-        return do_rest(operation, seen)
-    course = Course.from_fields(operation.memory)
-    return looked_again(operation, course, seen, now, _conduct(_spec(operation)))
+    return looked_again(operation, seen, now, _conduct(_spec(operation)))
 
 
 def _conduct(spec: ResumeSpec) -> Conduct:

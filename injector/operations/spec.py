@@ -1,6 +1,7 @@
 """Reading an operation's spec as the dataclass that its kind wants."""
 
 import math
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
@@ -32,3 +33,11 @@ def check_rate(kind: str, name: str, rate: float | None) -> None:
     """Raise Misused for what is no rate; None is left to others."""
     if rate is not None and not (math.isfinite(rate) and rate > 0):
         raise Misused(f"{kind}: {name} {rate:g} is not a rate; give a number above 0, such as 7.5")
+
+
+def with_rates(fields: Fields, form: type[object], *, kind: str, rates: Sequence[str]) -> Fields:
+    """Return the spec whole; raise Misused where one of its rates is none."""
+    spec = read_spec(fields, form, kind=kind)
+    for name in rates:
+        check_rate(kind, name, getattr(spec, name))
+    return write_spec(spec)

@@ -10,10 +10,10 @@ from injector.operations.kind import Kind, Ports
 from injector.operations.looking import look_at_rates
 from injector.operations.planning import drained, rates_plan
 from injector.operations.rates import again as looked_again
-from injector.operations.rates import do_rest, go_on
-from injector.operations.spec import check_rate, read_spec, write_spec
+from injector.operations.rates import go_on
+from injector.operations.spec import read_spec, with_rates
 from injector.operations.stopping import cancel
-from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep, State
+from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.ramp import SAFE_RATE
 
@@ -41,9 +41,7 @@ class SpreadSpec:
 
 def check(fields: Fields) -> Fields:
     """Refuse a first rate that cannot be."""
-    spec = read_spec(fields, SpreadSpec, kind=NAME)
-    check_rate(NAME, "initial", spec.initial)
-    return write_spec(spec)
+    return with_rates(fields, SpreadSpec, kind=NAME, rates=("initial",))
 
 
 def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
@@ -85,10 +83,7 @@ def advance(operation: Operation, seen: RatesSeen, now: float) -> Decided:
 
 def again(operation: Operation, seen: RatesSeen, now: float) -> Decided:
     """Finish lowering the rates, or an interrupted step if all is well."""
-    course = Course.from_fields(operation.memory)
-    if operation.state is not State.RUNNING or not course.ramp.rate:
-        return do_rest(operation, seen)
-    return looked_again(operation, course, seen, now, _conduct(_spec(operation)))
+    return looked_again(operation, seen, now, _conduct(_spec(operation)))
 
 
 def _conduct(spec: SpreadSpec) -> Conduct:
