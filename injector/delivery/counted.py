@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from injector.delivery.call import Call, Sender
 from injector.delivery.ports import Result
 from injector.delivery.verdict import weigh
+from injector.pacing.signals import Tally
 
 
 class Counted:
@@ -20,9 +21,14 @@ class Counted:
         since = self._now()
         results = await self._inner.send(call)
         call.tally.called(self._now() - since)
-        answered, faults = weigh(results)
-        if answered:
-            call.tally.answered(creates=answered)
-        for code, creates in faults.items():
-            call.tally.faulted(code, creates=creates)
+        count(results, call.tally)
         return results
+
+
+def count(results: Sequence[Result], tally: Tally) -> None:
+    """Tell a tally how creates ended."""
+    answered, faults = weigh(results)
+    if answered:
+        tally.answered(creates=answered)
+    for code, creates in faults.items():
+        tally.faulted(code, creates=creates)

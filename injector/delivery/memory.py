@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from injector.delivery.counted import count
 from injector.delivery.ports import Create, Deleted, Queue, Result
-from injector.delivery.verdict import CREATED, EXISTED, judge, weigh
+from injector.delivery.verdict import CREATED, EXISTED, judge
 from injector.errors import NotFound
 from injector.groups import Retry
 from injector.pacing.signals import Signals, Tally
@@ -37,10 +38,7 @@ class MemoryQueues:
         del budget_s
         with self._lock:
             results = [self._create(create) for create in creates]
-            answered, faults = weigh(results)
-            self._tally.answered(creates=answered)
-            for code, count in faults.items():
-                self._tally.faulted(code, creates=count)
+            count(results, self._tally)
         return results
 
     def drain_signals(self) -> Signals:

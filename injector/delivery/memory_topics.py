@@ -4,9 +4,9 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from injector.delivery.counted import count
 from injector.delivery.ports import Create, Outcome, Result
 from injector.delivery.pubsub import judge_publish
-from injector.delivery.verdict import weigh
 from injector.errors import NotFound
 from injector.pacing.signals import Signals, Tally
 
@@ -39,10 +39,7 @@ class MemoryTopics:
         del budget_s
         with self._lock:
             results = [self._publish(create) for create in creates]
-            answered, faults = weigh(results)
-            self._tally.answered(creates=answered)
-            for code, count in faults.items():
-                self._tally.faulted(code, creates=count)
+            count(results, self._tally)
         return results
 
     def drain_signals(self) -> Signals:

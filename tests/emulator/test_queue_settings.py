@@ -125,6 +125,13 @@ def test_malformed_parent_is_an_invalid_consumer(direct):
         direct.client.create_queue(parent="nowhere", queue={"name": f"{LOCATION}/queues/q"})
 
 
+@pytest.mark.parametrize("location", ["-", "europe-west1 ", "1"])
+def test_location_that_cannot_be_is_refused(direct, location):
+    parent = f"projects/p/locations/{location}"
+    with refused("PERMISSION_DENIED"):
+        direct.client.create_queue(parent=parent, queue={"name": f"{parent}/queues/q"})
+
+
 def test_queue_has_to_lie_in_its_parent(direct):
     other = "projects/p/locations/europe-west1/queues/q"
     with refused("INVALID_ARGUMENT"):

@@ -155,6 +155,16 @@ def test_a_request_that_is_reset_before_its_end_is_never_asked():
     assert (echo.asked, echo.forgotten, echo.session.idle) == ([], [], True)
 
 
+def test_client_that_pings_however_often_is_not_sent_away():
+    client = RawClient(Echo())
+    for number in range(1000):
+        client.connection.ping(number.to_bytes(8, "big"))
+    client.talk()
+    assert not [e for e in client.other if isinstance(e, ConnectionTerminated)]
+    stream = client.call(framed(b"abc"))
+    assert client.trailers[stream] == {"grpc-status": "0"}
+
+
 def test_pings_are_echoed():
     client = RawClient(Echo())
     client.connection.ping(b"12345678")

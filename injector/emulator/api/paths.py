@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from injector.emulator.api import refusals
 
-_LOCATION = r"projects/([A-Za-z0-9:.-]+)/locations/([A-Za-z0-9-]+)"
+_LOCATION = r"projects/([A-Za-z0-9:.-]+)/locations/([A-Za-z][A-Za-z0-9-]*)"
 _QUEUE = rf"({_LOCATION})/queues/([A-Za-z0-9-]{{1,100}})"
 _location = re.compile(_LOCATION).fullmatch
 _queue = re.compile(_QUEUE).fullmatch
