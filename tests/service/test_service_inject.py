@@ -4,7 +4,9 @@ import logging
 
 import pytest
 
+from handlers.metrics import count_signals
 from injector.ledger.ports import JobState
+from injector.pacing.signals import Signals
 from tests.house import QUEUE, Away
 
 TASK = {"version": 1, "job": "welcome-1", "chunk": 0, "generation": 0}
@@ -108,6 +110,14 @@ def test_metrics_show_how_the_service_fared(ready):
     shown = ready.get("/metrics").text
     assert 'injector_creates_total{end="accepted"} 90.0' in shown
     assert 'injector_creates_total{end="UNAVAILABLE"} 10.0' in shown
+
+
+def test_metrics_show_what_hedges_did(ready):
+    with ready.app.app_context():
+        count_signals(Signals(hedges_sent=3, hedges_won=1, hedges_cancelled=2))
+    shown = ready.get("/metrics").text
+    for end, number in (("sent", 3), ("won", 1), ("cancelled", 2)):
+        assert f'injector_hedges_total{{end="{end}"}} {number}.0' in shown
 
 
 def test_an_unsettled_chunk_is_handed_back_with_what_is_settled_kept(ready):
