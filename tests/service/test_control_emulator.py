@@ -222,3 +222,17 @@ def test_doctor_sees_that_the_queues_stand_still(world):
     assert not found["healthy"]
     said = [each["said"] for each in found["findings"] if each["verdict"] == "fault"]
     assert [f"{PARENT}/welcome-{n} is paused" in one for n, one in enumerate(said)] == [True, True]
+
+
+def test_a_removed_job_takes_its_chunks_along_and_leaves_its_records(world):
+    world.submit(250)
+    world.command("cancel", "welcome-1", "--yes")
+    looked = world.command("rm", "welcome-1", "--dry-run")
+    removed = world.command("rm", "welcome-1", "--yes")
+    assert (looked["removed"], removed["removed"]) == (False, True)
+    assert looked["bytes_freed"] == removed["bytes_freed"] > 0
+    assert removed["source"] == str(world.served.folder / "users.jsonl")
+    assert list((world.served.folder / "chunks").iterdir()) == []
+    assert (world.served.folder / "users.jsonl").stat().st_size > 0
+    world.submit(250)
+    assert world.job()["state"] == "running"
