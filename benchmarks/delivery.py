@@ -7,8 +7,8 @@ once and spends 4 µs on a call. Counted is the client's CPU time, user and syst
 threads, from the first create to the last answer; imports and connecting are not in it. What
 was imported is frozen out of the garbage collector's sight, for all alike, as in the service.
 Rounds take turns over all ways, and the best of each is shown, since whatever else runs here
-only ever adds. h2load (Debian's nghttp2-client) sends the same bytes from C++ and does nothing
-else; without it its row says so.
+only ever adds. The last two are limits: the same bytes by gRPC without any of our layers, and by
+h2load (Debian's nghttp2-client) from C++, which does nothing else; without it its row says so.
 """
 
 import argparse
@@ -36,15 +36,16 @@ from google.longrunning.operations_pb2 import Operation
 from rows import Row, printed
 
 from injector.delivery.address import Address
+from injector.delivery.cloud_tasks import CREATE_TASK, Requests, routing
 from injector.delivery.connection import Connection
 from injector.delivery.creator import Delivery, Mode, make_creator
 from injector.delivery.ports import Create, Outcome, TaskTemplate, Token
 from injector.emulator.transport.serve import serve
+from injector.event_loops import loops
 from injector.pacing.hedge import HedgingSettings
 from injector.wire import create_task_request
 
 CHUNK = 100
-CREATE_TASK = "/google.cloud.tasks.v2.CloudTasks/CreateTask"
 QUEUE = "projects/my-project/locations/europe-west1/queues/welcome-0001"
 BODY = b'{"user_id": 12345, "name": "A. Person", "email": "a.person@mail.example", "plan": 3}'
 TEMPLATE = TaskTemplate(
@@ -115,6 +116,29 @@ def asynchronous(address: str, count: int) -> float:
     return asyncio.run(run())
 
 
+def raw(address: str, count: int) -> float:
+    """Send our bytes over a bare channel of grpc.aio, a hundred at a time: what no layer can beat.
+
+    The requests are serialized as ours are; nothing judges, counts, limits or retries.
+    """
+
+    async def run() -> float:
+        invoke = grpc.aio.insecure_channel(address).unary_unary(CREATE_TASK)
+        requests, about = Requests(), grpc.aio.Metadata(*routing("parent", QUEUE))
+        await invoke(requests.of(create(0)), timeout=20, metadata=about)
+
+        async def send(number: int) -> None:
+            await invoke(requests.of(create(number)), timeout=20, metadata=about)
+
+        before = time.process_time()
+        for start in range(0, count, CHUNK):
+            await asyncio.gather(*map(send, range(start, start + CHUNK)))
+        return time.process_time() - before
+
+    with asyncio.Runner(loop_factory=loops.new_event_loop) as runner:
+        return runner.run(run())
+
+
 def ours(address: str, count: int, mode: Mode, hedging: HedgingSettings | None = None) -> float:
     """Create chunk by chunk through all layers, as a fan-out does."""
     connection = Connection(Address(emulator_host=address))
@@ -166,6 +190,7 @@ WAYS: dict[str, tuple[Callable[[str, int], float], int]] = {
         10_000,
     ),
     "injector, batches of 100": (lambda a, n: ours(a, n, "batch"), 100_000),
+    "grpc.aio, bytes only": (raw, 10_000),
     "h2load, bytes only": (h2load, 100_000),
 }
 
