@@ -15,7 +15,7 @@ from injector.cli.options import (
     sure_option,
 )
 from injector.cli.output import size
-from injector.errors import Conflict, InjectorError, Misused
+from injector.errors import Conflict, InjectorError, Misused, NotFound
 from injector.staging import Held, look_at, unstage
 
 
@@ -23,10 +23,17 @@ from injector.staging import Held, look_at, unstage
 @jobs_argument()
 @service_option()
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.option("--keep-chunks", is_flag=True, help="Leave the chunks in the store.")
 @sure_option()
 @json_option()
-def command(
-    jobs: tuple[str, ...], url: str | None, *, dry_run: bool, is_sure: bool, as_json: bool
+def command(  # noqa: PLR0913  (one for each option)
+    jobs: tuple[str, ...],
+    url: str | None,
+    *,
+    dry_run: bool,
+    keep_chunks: bool,
+    is_sure: bool,
+    as_json: bool,
 ) -> None:
     """Remove JOBS that have ended, with their receipts, rejects and chunks; the audit stays.
 
@@ -37,31 +44,32 @@ def command(
     """
     service = service_at(url)
     if dry_run:
-        act_on(jobs, lambda job: _look(service, job), _say, as_json=as_json)
+        act_on(jobs, lambda job: _look(service, job, keep=keep_chunks), _say, as_json=as_json)
         return
-    confirm(f"Remove {', '.join(jobs)} with their receipts and chunks?", is_sure=is_sure)
-    act_on(jobs, lambda job: _remove(service, job), _say, as_json=as_json)
+    what = "receipts" if keep_chunks else "receipts and chunks"
+    confirm(f"Remove {', '.join(jobs)} with their {what}?", is_sure=is_sure)
+    act_on(jobs, lambda job: _remove(service, job, keep=keep_chunks), _say, as_json=as_json)
 
 
-def _look(service: Service, job: str) -> Json:
+def _look(service: Service, job: str, *, keep: bool) -> Json:
     """Say what removing the job would free, and who keeps the rest."""
     found = service.job(job)
     if found["state"] in {"running", "paused"}:
         raise Conflict(f"job {job!r} is {found['state']}; cancel it first: injector cancel {job}")
-    held = _held(str(found["store"]))
+    held = None if keep else _held(str(found["store"]))
     others = [name for name in _named_by(service, held) if name != job]
-    return _shown(found, held, others, removed=False)
+    return _shown(found, held, others, removed=False, keep=keep)
 
 
-def _remove(service: Service, job: str) -> Json:
+def _remove(service: Service, job: str, *, keep: bool) -> Json:
     """Remove the job, then its chunks unless another job names them by then."""
     found = service.job(job)
-    held = _held(str(found["store"]))
+    held = None if keep else _held(str(found["store"]))
     service.remove(job)
     others: list[str] = []
     if held:
         _unstage(service, job, held, others)
-    return _shown(found, held, others, removed=True)
+    return _shown(found, held, others, removed=True, keep=keep)
 
 
 def _unstage(service: Service, job: str, held: Held, others: list[str]) -> None:
@@ -81,8 +89,10 @@ def _held(store: str) -> Held | None:
     """Return what the chunks take; None where no staging is, as on another machine's disk."""
     try:
         return look_at(store)
-    except Misused:
+    except NotFound:
         return None
+    except InjectorError as error:
+        raise Misused(f"{error}; to remove the job alone, add --keep-chunks") from error
 
 
 def _named_by(service: Service, held: Held | None) -> Iterator[str]:
@@ -90,7 +100,7 @@ def _named_by(service: Service, held: Held | None) -> Iterator[str]:
     return (str(job["id"]) for job in (service.jobs(staging=held.name) if held else ()))
 
 
-def _shown(job: Json, held: Held | None, others: list[str], *, removed: bool) -> Json:
+def _shown(job: Json, held: Held | None, others: list[str], *, removed: bool, keep: bool) -> Json:
     frees = held.size if held and not others else 0
     return {
         "id": job["id"],
@@ -99,6 +109,7 @@ def _shown(job: Json, held: Held | None, others: list[str], *, removed: bool) ->
         "bytes_freed": frees,
         "chunks_named_by": others,
         "chunks_found": bool(held),
+        "chunks_kept": keep,
         "source": held.source if held else "",
     }
 
@@ -110,6 +121,8 @@ def _say(found: Json) -> str:
 
 
 def _of_chunks(found: Json) -> str:
+    if found["chunks_kept"]:
+        return f"its chunks stay at {found['store']}"
     if not found["chunks_found"]:
         return f"no chunks of its own are at {found['store']}"
     if others := found["chunks_named_by"]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from injector.errors import Misused
+from injector.errors import NotFound
 from injector.staging.attempt import LOCK, NAME
 from injector.staging.files import is_local
 from injector.staging.folder import Folder
@@ -32,11 +32,14 @@ class Held:
 
 
 def look_at(store: str) -> Held:
-    """Return what the staging takes. Raises NotFound where there is none, Misused for others."""
+    """Return what the staging takes.
+
+    Raises NotFound where there is none, Misused for one that cannot be looked at.
+    """
     folder = Folder.at(store)
     name = folder.path.rpartition("/")[2]
     if not NAME.fullmatch(name):
-        raise Misused(f"{store[:200]}: is no folder that a staging makes")
+        raise NotFound(f"{store[:200]}: is no folder that a staging makes")
     pin = read_seal(folder).pin
     sizes = folder.sizes()
     written = [size for file, size in sizes.items() if file == SEAL or _is_written(file)]
@@ -46,10 +49,13 @@ def look_at(store: str) -> Held:
 def unstage(store: str, *, is_named: Callable[[], bool]) -> Held | None:
     """Remove the staging, and return what it took; None when it stays because a job names it.
 
-    The seal goes first: from then on nobody registers the staging anew. Whoever was quicker is
-    seen by `is_named`, which is asked afterwards, and then the seal is put back.
+    A staging that a job names is not touched, for its chunks may be read at this moment. Then the
+    seal goes: from there on nobody registers the staging anew. Whoever was quicker is seen by
+    `is_named`, which is asked once more, and then the seal is put back.
     """
     folder, held = Folder.at(store), look_at(store)
+    if is_named():
+        return None
     seal = folder.read(SEAL)
     folder.remove_file(SEAL)
     is_free = False

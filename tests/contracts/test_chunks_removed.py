@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from injector.errors import Misused, NotFound
+from injector.errors import NotFound
 from injector.staging import Source, look_at, read_staged, stage, unstage
 from injector.staging.attempt import attempt
 from injector.staging.folder import Folder
@@ -43,13 +43,39 @@ def test_chunks_that_a_job_names_stay_as_they_are(staged):
     assert read_staged(staged.store).records == 250
 
 
-def test_nobody_can_register_chunks_that_are_being_removed(staged):
+def test_chunks_that_a_job_names_can_be_read_all_the_while(staged):
     def is_named():
-        with pytest.raises(NotFound, match="stage the records again"):
-            read_staged(staged.store)
+        assert read_staged(staged.store).records == 250
+        return True
+
+    assert unstage(staged.store, is_named=is_named) is None
+
+
+def test_nobody_can_register_chunks_that_are_being_removed(staged):
+    asked = []
+
+    def is_named():
+        asked.append(_is_whole(staged.store))
         return False
 
     assert unstage(staged.store, is_named=is_named)
+    assert asked == [True, False]
+
+
+def test_chunks_that_were_registered_meanwhile_are_whole_again(staged):
+    answers = iter([False, True])
+
+    assert unstage(staged.store, is_named=lambda: next(answers)) is None
+
+    assert read_staged(staged.store).records == 250
+
+
+def _is_whole(store):
+    try:
+        read_staged(store)
+    except NotFound:
+        return False
+    return True
 
 
 def test_a_file_that_is_no_part_of_the_chunks_stays(url, staged):
@@ -80,7 +106,7 @@ def test_a_file_that_is_read_where_it_lies_is_named_and_stays(tmp_path):
 
 @pytest.mark.parametrize("place", ["", "/job-1", "/job-1/1-2", "/job-1/001800000000-abcdef12/x"])
 def test_a_folder_that_no_staging_made_is_not_touched(url, staged, place):
-    with pytest.raises(Misused, match="is no folder that a staging makes"):
+    with pytest.raises(NotFound, match="is no folder that a staging makes"):
         unstage(f"{url}{place}", is_named=nobody)
     assert look_at(staged.store).files == 3
 

@@ -28,7 +28,7 @@ def store(tmp_path, monkeypatch):
     return Path(stage_bytes(tmp_path, ROWS, "r.csv").store)
 
 
-def job(web, store, state="finished", **more: object):
+def job(web, store, state="finished"):
     web.get(f"{URL}/jobs/welcome", json={"id": "welcome", "state": state, "store": str(store)})
 
 
@@ -111,3 +111,20 @@ def test_chunks_that_cannot_be_removed_are_named(web, store, capsys):
     assert run(["rm", "welcome", "--yes"]) == 2
     assert f"remove {store} yourself" in capsys.readouterr().err.replace("\n", " ")
     assert (store / "staged.json").exists()
+
+
+def test_a_job_goes_alone_where_its_chunks_are_to_stay(web, store, capsys):
+    job(web, store)
+    deleted(web)
+    assert run(["rm", "welcome", "--keep-chunks", "--yes"]) == 0
+    assert f"welcome is removed: its chunks stay at {store}" in capsys.readouterr().out
+    assert (store / "staged.json").exists()
+
+
+def test_a_job_stays_while_nobody_can_say_what_its_chunks_are(web, store, capsys):
+    (store / "staged.json").write_bytes(b"{")
+    job(web, store)
+    assert run(["rm", "welcome", "--yes"]) == 2
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "cannot be read" in said
+    assert "--keep-chunks" in said
