@@ -9,8 +9,13 @@ from injector.ledger.ports import AuditLine
 from injector.operations.values import Operation, State
 
 ENDED = 5
+"""How many operations that have ended a group's page shows."""
+
 FEW, MANY = 5, 200
+"""How many steps of an operation its group's page shows, and its own."""
+
 SHOWN = 80
+"""How many characters of a field of what was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,13 @@ class Course:
 
 
 def courses_of(parts: Parts, group: str) -> Sequence[Course]:
-    """Return the group's live operations, then the last ones that ended."""
+    """Return the group's operations that may still change something, then the last of the others."""
     table = parts.ledger.operations
-    live = table.list(group=group, is_live=True)
-    ended = (each for each in table.list(group=group, limit=ENDED) if not each.is_live)
-    return [course(parts, each, steps=FEW if each.is_live else 0) for each in (*live, *ended)]
+    acting = table.list(group=group, may_act=True)
+    known = {each.id for each in acting}
+    latest = table.list(group=group, limit=len(acting) + ENDED)
+    others = [each for each in latest if each.id not in known][:ENDED]
+    return [course(parts, each, steps=FEW if each.is_live else 0) for each in (*acting, *others)]
 
 
 def course_of(parts: Parts, operation_id: str) -> Course:

@@ -36,13 +36,17 @@ class OperationTable:
         return _operation(row)
 
     def list(
-        self, *, group: str = "", limit: int = 100, is_live: bool = False
+        self, *, group: str = "", limit: int = 100, may_act: bool = False
     ) -> Sequence[Operation]:
-        """Return operations, of one group or of all, newest first; or only those that are live."""
+        """Return operations, of one group or of all, newest first.
+
+        With `may_act` only those that may still change something: the live ones, and those whose
+        end is not done yet.
+        """
         query = select(operations).order_by(operations.c.key.desc()).limit(limit)
         if group:
             query = query.where(operations.c.queue_group == group)
-        if is_live:
+        if may_act:
             query = query.where(operations.c.live.is_not(None))
         return self._select(query)
 

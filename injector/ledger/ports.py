@@ -332,9 +332,13 @@ class Operations(Protocol):
         """Return the operation."""
 
     def list(
-        self, *, group: str = "", limit: int = 100, is_live: bool = False
+        self, *, group: str = "", limit: int = 100, may_act: bool = False
     ) -> Sequence[Operation]:
-        """Return operations, of one group or of all, newest first; or only those that are live."""
+        """Return operations, of one group or of all, newest first.
+
+        With `may_act` only those that may still change something: the live ones, and those whose
+        end is not done yet.
+        """
 
     def open(self, group: str) -> Sequence[Operation]:
         """Return the group's operations that have something left to do, oldest first."""

@@ -41,7 +41,7 @@ def begin(ledger: LedgerPort, operation: Operation) -> tuple[Operation, bool]:
 
     Raises Conflict that names the live one of its group that is another.
     """
-    for found in ledger.operations.list(group=operation.group):
+    for found in ledger.operations.list(group=operation.group, may_act=True):
         if found.is_live and (found.kind, found.spec) == (operation.kind, operation.spec):
             return found, False
     spec = json.dumps(operation.spec)[:SPEC_SHOWN]

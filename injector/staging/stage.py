@@ -114,5 +114,5 @@ def _recipe(trial: Trial, manifest: Manifest, place: Place | None) -> str:
     """Digest what shapes the chunks apart from the source's bytes."""
     source = trial.source
     how = (source.format, source.encoding, dict(source.types), source.limits.max_line_bytes)
-    where = place.file.url if place else _names(trial)
+    where = place.file.url if place else tuple(file.name for file in trial.files)
     return sha256(f"{manifest.model_dump_json()}\n{how}\n{where}".encode()).hexdigest()

@@ -61,6 +61,18 @@ def test_ended_operation_makes_room_once_its_end_is_carried_out(ledger: Ledger, 
     ledger.operations.begin(replace(RAMP, id="ramp-2"))
 
 
+def test_operations_that_may_still_act_are_found_behind_any_number_that_may_not(ledger: Ledger):
+    ledger.operations.begin(replace(RAMP, id="keep-warm-1", slot="warmth", acts=()))
+    over = replace(RAMP, acts=(), state=State.DONE, slot="done")
+    for number in range(3):
+        ledger.operations.begin(replace(over, id=f"ramp-{number}"))
+    ledger.operations.begin(replace(RAMP, id="spread-1", state=State.CANCELLED))
+
+    acting = ledger.operations.list(group="mail", limit=2, may_act=True)
+
+    assert [each.id for each in acting] == ["spread-1", "keep-warm-1"]
+
+
 def test_paused_operation_keeps_its_place(ledger: Ledger):
     ledger.operations.begin(RAMP)
     ledger.operations.save(replace(RAMP, state=State.PAUSED, version=1), expected_version=0)

@@ -362,3 +362,11 @@ def test_progress_tells_bytes_records_and_rejects_up_to_the_end(tmp_path):
     assert {progress.bytes_total for progress in seen} == {len(content)}
     last = seen[-1]
     assert (last.bytes_read, last.records, last.rejected) == (len(content), 1001, 1)
+
+
+def test_the_same_bytes_under_another_name_are_staged_under_that_name(tmp_path):
+    first = stage_bytes(tmp_path, b"id\n1\n", "a.csv")
+    assert stage_bytes(tmp_path, b"id\n1\n", "a.csv") == first
+    other = stage_bytes(tmp_path, b"id\n1\n", "b.csv")
+    assert other.store != first.store
+    assert [record.file.rsplit("/", 1)[-1] for record in read_all(other)] == ["b.csv"]
