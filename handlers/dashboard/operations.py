@@ -33,7 +33,7 @@ class Course:
 
 
 def courses_of(parts: Parts, group: str) -> Sequence[Course]:
-    """Return the group's operations that may still change something, then the last of the others."""
+    """Return the operations that may still change something, then the last of the others."""
     table = parts.ledger.operations
     acting = table.list(group=group, may_act=True)
     known = {each.id for each in acting}
