@@ -240,6 +240,7 @@ def test_a_leaving_server_says_what_it_took():
     assert (farewell.last_stream_id, farewell.error_code) == (stream, Fault.NO_ERROR)
 
 
+EMPTY = frame(Type.CONTINUATION, 0, 1)
 ENDLESS = frame(Type.CONTINUATION, 0, 1, bytes(16_384)) * 5
 FORBIDDEN = [
     ("no preface", b"GET / HTTP/1.1\r\n", Fault.PROTOCOL_ERROR),
@@ -270,6 +271,7 @@ FORBIDDEN = [
     ("interleaved", HELLO + frame(Type.HEADERS, 0, 1) + WHOLE, Fault.PROTOCOL_ERROR),
     ("another's", HELLO + frame(Type.HEADERS, 0, 1) + frame(9, 4, 3), Fault.PROTOCOL_ERROR),
     ("endless headers", HELLO + frame(Type.HEADERS, 0, 1) + ENDLESS, Fault.ENHANCE_YOUR_CALM),
+    ("empty headers", HELLO + frame(Type.HEADERS, 0, 1) + EMPTY * 1000, Fault.ENHANCE_YOUR_CALM),
     ("broken HPACK", HELLO + frame(Type.HEADERS, 4, 1, b"\xff\xff"), Fault.COMPRESSION_ERROR),
 ]  # fmt: skip
 

@@ -26,6 +26,9 @@ from injector.emulator.transport.messages import PREFIX_BYTES, take_first, too_l
 from injector.emulator.transport.outbox import Outbox
 from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
 
+_MOST_FRAMES_OF_A_BLOCK = 1000
+"""Far more than its bytes can need; a flood of empty ones would never end."""
+
 
 @dataclass(slots=True)
 class _Request:
@@ -48,6 +51,7 @@ class _Block:
     stream: int
     flags: int
     packed: bytearray = field(default_factory=bytearray)
+    frames: int = 1
 
 
 def _unheard(_stream: int, _head: Head, _message: bytes | None) -> None:
@@ -238,7 +242,8 @@ class Session:
         if self._expected is None or stream != block.stream:
             raise Broken(Fault.PROTOCOL_ERROR, "a CONTINUATION of nothing")
         block.packed += payload
-        if len(block.packed) > MAX_HEADER_BYTES:
+        block.frames += 1
+        if len(block.packed) > MAX_HEADER_BYTES or block.frames > _MOST_FRAMES_OF_A_BLOCK:
             raise Broken(Fault.ENHANCE_YOUR_CALM, "a header block without end")
         if flags & END_HEADERS:
             self._expected = None
