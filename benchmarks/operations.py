@@ -59,7 +59,7 @@ def spread(here: Operated, scale: Scale) -> str:
     """Hold back what waits for an instant."""
     here.set_all(rate=scale.own)
     at = here.now + 4 * MINUTE_S
-    here.fill(round(3 * MINUTE_S * scale.own), at=at, prefix="instant-")
+    here.fill(round(13 * MINUTE_S * scale.own), at=at, prefix="instant-")
     return here.begin("spread", at=at, initial=scale.first)
 
 
