@@ -67,7 +67,7 @@ NAMING += ("topic", "subscription", "project", "messages", "max_messages", "retu
 ODD = [f"{QUEUE}/tasks/{'x' * 501}", "projects/p", "(" * 60, "a.b.c", "é\0", ""]
 TEXTS = st.text(max_size=20) | st.sampled_from(ODD)
 STREAMING_PULL = SUBSCRIBER + "StreamingPull"
-INTEGERS = st.sampled_from([0, 1, -1, 2, 5, 101, 2**31 - 1, -(2**31)])
+INTEGERS = st.sampled_from([0, 1, -1, 2, 5, 101, 3328, 2**31 - 1, -(2**31)])
 LARGE = INTEGERS | st.sampled_from([2**63 - 1, -(2**63), 4102444800])
 SCALARS = {
     FieldDescriptor.TYPE_STRING: TEXTS,

@@ -26,7 +26,7 @@ urls = st.sampled_from(["http://t.test/", "https://t.test/é", "ftp://t", "", *_
 requests = st.fixed_dictionaries(
     {"url": urls},
     optional={
-        "http_method": st.integers(0, 8),
+        "http_method": st.integers(0, 8) | st.sampled_from([128, 3328, 3455, 2**31 - 1, -1]),
         "headers": st.dictionaries(names, st.text("ab\x22\x01é", max_size=200), max_size=3),
         "body": st.sampled_from([b"", b"x", b'"\x01x', b"y" * 127, b"y" * 128, b"y" * 20_000]),
         "oidc_token": tokens,
@@ -110,6 +110,22 @@ def test_batch_of_a_newer_client_goes_the_long_way_or_is_read_alike(unknown):
     parts.get(unknown, batch).MergeFromString(b"\xfa\x07\x02hi")
     found = task_wire.read_batch(batch.SerializeToString(), QUEUE, 1)
     assert found == (known if unknown == "batch" else [None])
+
+
+@pytest.mark.parametrize("method", [128, 3328, 3455, 2**31 - 1, -1])
+def test_task_with_a_number_that_no_method_has_goes_the_long_way(method):
+    request = messages.HttpRequest(url="http://t.test/")
+    request.http_method = method
+    assert ordinary(messages.Task(http_request=request)) is None
+
+
+@pytest.mark.parametrize("size", [1, 126, 300])
+def test_time_of_a_newer_client_is_read_as_what_is_known_of_it(size):
+    schedule = messages.Timestamp(seconds=1_800_000_000)
+    schedule.MergeFromString(b"\xfa\x07" + task_wire.varint(size) + b"x" * size)
+    request = {"url": "http://t.test/"}
+    found = ordinary(messages.Task(http_request=request, schedule_time=schedule))
+    assert task_wire.schedule_of(found[3]).seconds == 1_800_000_000
 
 
 @pytest.mark.parametrize("body", [b"", b"x" * 300])

@@ -94,7 +94,8 @@ def varint(number: int) -> bytes:
 @lru_cache(maxsize=1024)
 def schedule_of(field: bytes) -> messages.Timestamp:
     """Return the time in a serialized schedule time's field."""
-    return messages.Timestamp.FromString(field[2:])
+    start, stop = _span(field, 1)
+    return messages.Timestamp.FromString(field[start:stop])
 
 
 def _of_create(whole: bytes, at: int, end: int) -> Ordinary | None:
@@ -142,7 +143,10 @@ def _request(whole: bytes, start: int, stop: int) -> tuple[bytes, bytes] | None:
 def _end_of_headers(whole: bytes, at: int, stop: int) -> int:
     """Return where a request's method and headers end."""
     if at < stop and whole[at] == _METHOD:
-        at += 2
+        at += 1
+        while whole[at] > 0x7F:  # a number that no method has
+            at += 1
+        at += 1
     while at < stop and whole[at] == _HEADER:
         at = _span(whole, at + 1)[1]
     return at
@@ -153,7 +157,7 @@ def _completed(rest: bytes) -> bytes | None:
     """Return a request's method and headers with the defaults; None unless they are ordinary."""
     try:
         request = messages.HttpRequest.FromString(rest)
-    except messages.DecodeError:  # a method that is no number of one byte
+    except messages.DecodeError:  # what lies there is no method and headers
         return None
     is_ordinary = request.http_method in _METHODS_WITH_BODY and not any(
         map(is_replaced, request.headers)
