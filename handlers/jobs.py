@@ -47,7 +47,7 @@ def register() -> Response:
     manifest = _manifest(submission.manifest)
     check_destination(manifest, group_of(parts().settings, manifest.group))
     _check_store(submission.staged)
-    if manifest.notify:
+    if manifest.notify and not _is_known(manifest.job):
         _check_notify(manifest.notify)
     job = _new_job(manifest, submission)
     now, ledger = parts().clock.now(), parts().ledger
@@ -110,6 +110,13 @@ def audit(job_id: str) -> Response:
 
 def _manifest(value: Mapping[str, JsonValue]) -> Manifest:
     return parse_manifest(json.dumps(value))
+
+
+def _is_known(job_id: str) -> bool:
+    """Tell whether the job is there: then to submit it again changes nothing, whatever is gone."""
+    with suppress(NotFound):
+        return bool(parts().ledger.jobs.get(job_id))
+    return False
 
 
 def _check_notify(notify: Notify) -> None:

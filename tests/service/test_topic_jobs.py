@@ -243,6 +243,13 @@ def test_job_whose_end_nobody_can_be_told_is_refused_before_anything_is_made(hou
     assert house.get("/jobs").json["jobs"] == []
 
 
+def test_job_that_is_there_is_submitted_again_though_its_topic_is_gone(house):
+    job = house.stage(manifest=f"{MESSAGES}notify: {{topic: {EVENTS}}}\n")
+    assert house.submit(job).status_code == 201
+    del house.topics.topics[EVENTS]
+    assert house.submit(job).status_code == 200
+
+
 def test_job_is_registered_though_nobody_can_say_whether_its_topic_is_there(house, monkeypatch):
     def unseen(_topic):
         raise Retryable("Pub/Sub does not answer")
