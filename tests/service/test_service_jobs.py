@@ -154,7 +154,7 @@ def test_jobs_are_listed_by_state(house):
         ("limit=ten", "limit='ten'"),
         ("limit=٣", "limit"),
         ("limit=" + "9" * 5000, "limit"),
-        ("limt=5", "there is no parameter 'limt'; there are state, after, limit"),
+        ("limt=5", "there is no parameter 'limt'; there are state, staging, after, limit"),
     ],
 )
 def test_a_wrong_query_is_400_and_names_its_range(house, query, why):
