@@ -25,7 +25,9 @@ BEHIND_S = 15.0
 
 SEEN_S = 60.0
 WORDS = Words("attempts", "the queues", "a queue")
-LIMITS = Thresholds()
+LIMITS = Thresholds(used=0.95)
+"""A cold queue reaches its share minutes after a step; until it has it for a whole interval, the
+next step would come on top of that climb, and 5 minutes would outgrow those before by more."""
 
 
 @dataclass(frozen=True, slots=True)
