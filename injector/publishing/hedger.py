@@ -73,10 +73,13 @@ class Hedger:
         original = partial(publish, retry=retrying(retry, race.wait))
         try:
             response = self._calls.carry(race.original, original)
-        except BaseException:
-            race.failed(0)
-            raise
-        race.succeeded(0, response)
+        except BaseException as error:
+            found = race.ended()
+            if found is None or not isinstance(error, Exception):
+                raise
+            response = found
+        else:
+            race.succeeded(0, response)
         self._measure(self._clock() - since)
         return response
 

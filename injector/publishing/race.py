@@ -75,8 +75,15 @@ class Race:
                 self._answers.append(answer)
         self._act(actions)
 
-    def failed(self, attempt: int) -> None:
-        """Take a hedge's error, or the original's last one, which ends the batch."""
+    def ended(self) -> PublishResponse | None:
+        """Take the original's last error; return the answer of a hedge that was first, if any.
+
+        One may come in while the error is on its way up through the client's layers.
+        """
+        self._failed(0)
+        return self._answers[0] if self._answers else None
+
+    def _failed(self, attempt: int) -> None:
         with self._lock:
             actions = self._chain.failed(attempt)
         self._act(actions)
@@ -92,7 +99,7 @@ class Race:
         try:
             answer = self._send(timeout=hedge.timeout_s, begun=begun)
         except Exception:  # noqa: BLE001  # nobody's, whatever it is
-            self.failed(hedge.attempt)
+            self._failed(hedge.attempt)
         else:
             self.succeeded(hedge.attempt, answer)
 

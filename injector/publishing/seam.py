@@ -61,20 +61,26 @@ def retrying(retry: Retry | None, wait: Callable[[float], None]) -> Retrying | N
         return None
 
     def around(target: Target) -> Target:
-        return lambda *args, **options: retry_target(
-            partial(target, *args, **options),
-            retry._predicate,  # noqa: SLF001
-            _backoffs(retry, wait),
-            timeout=retry.timeout,
-            on_error=retry._on_error,  # noqa: SLF001
-        )
+        def call(*args: object, **options: object) -> object:
+            until = inf if retry.timeout is None else time.monotonic() + retry.timeout
+            return retry_target(
+                partial(target, *args, **options),
+                retry._predicate,  # noqa: SLF001
+                _backoffs(retry, wait, until),
+                timeout=retry.timeout,
+                on_error=retry._on_error,  # noqa: SLF001
+            )
+
+        return call
 
     return around
 
 
-def _backoffs(retry: Retry, wait: Callable[[float], None]) -> Iterator[float]:
-    """Spend the back-offs, and yield none; but yield one that would outlast the time-out."""
-    until = inf if retry.timeout is None else time.monotonic() + retry.timeout
+def _backoffs(retry: Retry, wait: Callable[[float], None], until: float) -> Iterator[float]:
+    """Spend the back-offs, and yield none; but yield one that would outlast the time-out.
+
+    `until` is when that is over, which the first call begins.
+    """
     plain = exponential_sleep_generator(retry._initial, retry._maximum, retry._multiplier)  # noqa: SLF001
     for seconds in plain:
         if time.monotonic() + seconds > until:
