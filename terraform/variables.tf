@@ -126,8 +126,27 @@ variable "groups" {
   }
 
   validation {
-    condition     = alltrue([for group in var.groups : length(group.between) == length(distinct(group.between))])
-    error_message = "Each queue between others is named once, such as between = [\"[0000-0198:2]a\", \"[0001-0199:2]a\"]."
+    condition = alltrue(flatten([
+      for group in var.groups : [
+        for text in group.between :
+        try(tonumber(regexall("[0-9]{4}", text)[0]) <= tonumber(reverse(regexall("[0-9]{4}", text))[0]), true)
+      ]
+    ]))
+    error_message = "Queues between others go from the first to the last, such as between = [\"[0002-0006:2]a\"]."
+  }
+
+  validation {
+    condition = alltrue([
+      for names in [
+        for group in var.groups : try(flatten([
+          for part in [for text in group.between : regex("^\\[?(?P<first>[0-9]{4})(?:-(?P<last>[0-9]{4})(?::(?P<step>[1-9][0-9]{0,2}))?\\])?(?P<letter>[a-z])$", text)] : [
+            for number in range(tonumber(part.first), tonumber(coalesce(part.last, part.first)) + 1, tonumber(coalesce(part.step, "1"))) :
+            "${number}${part.letter}"
+          ]
+        ]), [])
+      ] : length(names) == length(distinct(names))
+    ])
+    error_message = "Each queue between others is named once, also by ranges, such as between = [\"[0000-0198:2]a\", \"[0001-0199:2]a\"]."
   }
 
   validation {

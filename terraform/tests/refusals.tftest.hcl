@@ -78,6 +78,36 @@ run "queues_between_others_named_twice" {
   expect_failures = [var.groups]
 }
 
+run "queues_between_others_from_the_last_to_the_first" {
+  command = plan
+
+  variables {
+    groups = { welcome = { between = ["[0006-0002]a"], queues = 8 } }
+  }
+
+  expect_failures = [var.groups]
+}
+
+run "a_queue_between_others_named_by_a_range_too" {
+  command = plan
+
+  variables {
+    groups = { welcome = { between = ["[0000-0002]a", "0001a"], queues = 8 } }
+  }
+
+  expect_failures = [var.groups]
+}
+
+run "a_queue_between_others_at_the_start_of_a_range_with_a_step" {
+  command = plan
+
+  variables {
+    groups = { welcome = { between = ["0000a", "[0000-0006:2]a"], queues = 8 } }
+  }
+
+  expect_failures = [var.groups]
+}
+
 run "events_with_a_full_name" {
   command = plan
 
