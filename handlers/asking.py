@@ -72,7 +72,8 @@ def _needs(model: type[BaseModel], name: str) -> str:
     if "enum" in schema:
         return f"one of {', '.join(filter(None, schema['enum']))}"
     if "pattern" in schema:
-        return f"text such as {schema['examples'][0]}"
+        such_as = f"text such as {schema['examples'][0]}" if "examples" in schema else ""
+        return such_as or f"text: {schema.get('description', schema['pattern'])}"
     return f"a number from {schema['minimum']} to {schema['maximum']}"
 
 

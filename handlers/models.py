@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from injector.ledger.ports import JobState
 from injector.manifest.schema import SHARE_OR_COUNT
+from injector.staging.attempt import NAME
 
 MOST = 2**53
 """The largest number that every reader of JSON keeps whole."""
@@ -317,7 +318,7 @@ class JobsQuery(Asked):
 
     state: Literal["", "running", "paused", "cancelled", "finished", "failed"] = ""
     staging: Annotated[
-        str, Field(pattern="^([0-9]{12}-[0-9a-f]{8})?$", examples=["001764547200-1a2b3c4d"])
+        str, Field(pattern=f"^({NAME.pattern})?$", examples=["001764547200-1a2b3c4d"])
     ] = ""
     """The name of the folder with its chunks, the last part of `store`."""
     after: str = ""

@@ -17,7 +17,7 @@ from injector.staging.seal import SEAL
 
 ABANDONED_AFTER_S = 24 * 3600.0
 LOCK = ".lock"
-NAME = re.compile(r"(\d{12})-[0-9a-f]{8}")
+NAME = re.compile(r"([0-9]{12})-[0-9a-f]{8}")
 
 
 @contextmanager
