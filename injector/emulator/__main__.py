@@ -136,6 +136,8 @@ def main(**asked: Unpack[Asked]) -> None:
     logging.basicConfig(
         level=asked["log_level"].upper(), format="%(levelname)s %(name)s %(message)s"
     )
+    if asked["quiet"] and asked["as_json"]:
+        raise click.UsageError("--quiet says nothing and --json says it as JSON; leave one out")
     try:
         options = options_of(asked)
         run(options, lambda emulator: _tell(asked, options, emulator))

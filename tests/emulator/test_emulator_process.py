@@ -129,6 +129,7 @@ def test_help_names_every_option():
         (["--queue", "nonsense"], "Queue name must be formatted"),
         (["--tls-key", "key.pem"], "TLS needs both --tls-certificate and --tls-key"),
         (["--speed", "0"], "needs a number above 0"),
+        (["--quiet", "--json"], "--quiet says nothing"),
     ],
 )
 def test_mistake_ends_the_command_with_its_message(arguments, message):

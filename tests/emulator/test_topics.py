@@ -176,6 +176,7 @@ def test_a_subscription_is_made_once_and_deleted(clients):
         ({"push_config": {"push_endpoint": "https://x.example"}}, "UNIMPLEMENTED"),
         ({"filter": "attributes:a"}, "UNIMPLEMENTED"),
         ({"dead_letter_policy": {"dead_letter_topic": OTHER}}, "UNIMPLEMENTED"),
+        ({"retry_policy": {"minimum_backoff": {"seconds": 60}}}, "UNIMPLEMENTED"),
         ({"name": "projects/p/subscriptions/x"}, "INVALID_ARGUMENT"),
         ({"topic": OTHER}, "NOT_FOUND"),
     ],

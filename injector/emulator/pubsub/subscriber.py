@@ -25,6 +25,7 @@ _NOT_EMULATED = {
     "cloud_storage_config": "Cloud Storage subscriptions",
     "bigtable_config": "Bigtable subscriptions",
     "dead_letter_policy": "dead letter topics",
+    "retry_policy": "retry policies",
     "filter": "filters of subscriptions",
     "enable_exactly_once_delivery": "exactly-once delivery",
     "message_transforms": "message transforms",

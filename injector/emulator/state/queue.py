@@ -146,9 +146,11 @@ class Queue:
             line.popleft()
         while heap and heap[0][2].due != heap[0][0]:
             heappop(heap)
-        if not (line and heap):
-            return line[0] if line else heap[0][2] if heap else None
+        if not line:
+            return heap[0][2] if heap else None
         first = line[0]
+        if not heap:
+            return first
         return first if (first.due, first.seq) < heap[0][:2] else heap[0][2]
 
     def _fill(self, *, now: float) -> None:
