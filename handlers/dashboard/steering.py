@@ -80,8 +80,9 @@ REMOVE = Button(
     "DELETE",
     "",
     "Remove…",
-    "The job and its receipts are removed; its audit stays, and so do its chunks, which injector "
-    "rm removes too. Its id is free again, and a job under it would create its tasks anew.",
+    "The job and its receipts are removed; its audit stays, and so do its chunks: to remove them "
+    "too, use injector rm instead. Its id is free again, and a job under it would create its tasks "
+    "anew.",
     grave=True,
 )
 
