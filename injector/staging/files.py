@@ -18,6 +18,7 @@ from injector.errors import InjectorError, Misused, NotFound, Retryable
 STDIN = "-"
 CONNECT_S = 10.0
 _BUCKETS = ("gs://", "gcs://")
+_EXTRA = "gcsfs, which is not installed: pip install 'cloud-tasks-injector[gcs]'"
 _REASON = 300
 _MENDABLE = {
     errno.EISDIR, errno.ENOTDIR, errno.EEXIST,
@@ -112,8 +113,14 @@ def filesystem_of(url: str) -> tuple[AbstractFileSystem, str]:
 
     A bucket that cannot be connected to is given up each time after some seconds, not minutes.
     """
-    options = {"requests_timeout": _within_s(CONNECT_S)} if url.startswith(_BUCKETS) else {}
-    fs, path = url_to_fs(url, use_listings_cache=False, **options)
+    is_bucket = url.startswith(_BUCKETS)
+    try:
+        options = {"requests_timeout": _within_s(CONNECT_S)} if is_bucket else {}
+        fs, path = url_to_fs(url, use_listings_cache=False, **options)
+    except ImportError as error:
+        if is_bucket:
+            raise Misused(f"{url}: needs {_EXTRA}") from error
+        raise
     return fs, path
 
 

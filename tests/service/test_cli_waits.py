@@ -1,14 +1,23 @@
 """What a command that waits says of it."""
 
+import asyncio
 import logging
+import sys
 
 import pytest
+from fsspec.registry import _registry
+from gcsfs.core import GCSFileSystem
+from google.auth.compute_engine import _metadata
+from google.auth.exceptions import TransportError
 
 from injector.cli.job_view import waits_for
 from injector.cli.waits import tell_of_waits
-from injector.staging.files import CONNECT_S, filesystem_of
+from injector.errors import Misused
+from injector.staging.files import CONNECT_S, filesystem_of, find_files
+from tests.emulator.live import eventually
 
 JOB = {"state": "running", "records": 600, "created": 590, "existed": 4, "rejected": 6}
+CLOSED = "http://127.0.0.1:1"
 LOGGERS = ("gcsfs", "google.auth.compute_engine._metadata")
 
 
@@ -16,26 +25,42 @@ LOGGERS = ("gcsfs", "google.auth.compute_engine._metadata")
 def loggers():
     """Leave the libraries' logs as they were."""
     found = [logging.getLogger(name) for name in LOGGERS]
-    kept = [(each.level, each.propagate, each.handlers) for each in found]
+    kept = [(each.level, list(each.filters)) for each in found]
     tell_of_waits()
     yield
-    for each, (level, propagate, handlers) in zip(found, kept, strict=True):
+    for each, (level, filters) in zip(found, kept, strict=True):
         each.setLevel(level)
-        each.propagate, each.handlers, each.disabled = propagate, handlers, False
+        each.filters = filters
 
 
-def test_a_bucket_that_is_asked_again_is_told_of(capsys):
-    logging.getLogger("gcsfs").debug("_request retrying after exception: no route\nto host")
+def test_a_bucket_that_is_asked_again_is_told_of(capsys, caplog):
+    said: list[str] = []
+    bucket = GCSFileSystem(token="anon", endpoint_url=CLOSED, skip_instance_cache=True)
+    info = bucket._info("bucket/records.jsonl")  # noqa: SLF001  (the public one cannot be ended)
+    asked = asyncio.run_coroutine_threadsafe(info, bucket.loop)
+    eventually(lambda: said.append(capsys.readouterr().err) or "again\n" in "".join(said))
+    asked.cancel()
+    assert "".join(said).startswith("injector: the bucket does not answer (Cannot connect to host")
+    assert caplog.records == []
+
+
+def test_what_else_a_bucket_s_library_warns_of_goes_on_and_its_details_do_not(capsys, caplog):
     logging.getLogger("gcsfs").debug("GET: b/{}/o")
-    said = capsys.readouterr().err
-    assert said == "injector: the bucket does not answer (no route to host); trying again\n"
+    logging.getLogger("gcsfs").warning("the token is old")
+    assert [record.getMessage() for record in caplog.records] == ["the token is old"]
+    assert capsys.readouterr().err == ""
 
 
-def test_credentials_that_are_looked_for_are_told_of_once(capsys):
-    for attempt in (1, 2, 3):
-        logging.getLogger(LOGGERS[1]).warning("Compute Engine Metadata server away: %s", attempt)
+def test_credentials_that_are_looked_for_are_told_of_once(capsys, caplog):
+    def away(**_: object):
+        raise TransportError("no route to host")
+
+    for _ in range(2):
+        assert not _metadata.ping(away, retry_count=1)
+    logging.getLogger(LOGGERS[1]).warning("the certificate is old")
     said = capsys.readouterr().err
     assert said == "injector: looking for this machine's Google credentials\n"
+    assert [record.getMessage() for record in caplog.records] == ["the certificate is old"]
 
 
 def test_a_bucket_that_cannot_be_connected_to_is_given_up_after_seconds():
@@ -56,3 +81,11 @@ def test_a_bucket_that_cannot_be_connected_to_is_given_up_after_seconds():
 )
 def test_a_job_says_what_it_still_waits_for(changes, words):
     assert waits_for(JOB | changes) == words
+
+
+@pytest.mark.parametrize("package", ["aiohttp", "gcsfs"])
+def test_a_bucket_without_the_extra_says_what_to_install(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(_registry, "gs", raising=False)
+    with pytest.raises(Misused, match=r"gs://bucket/r.csv: .*cloud-tasks-injector\[gcs\]"):
+        find_files("gs://bucket/r.csv")
