@@ -4,6 +4,7 @@ The groups file is the documentation's own.
 """
 
 import json
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -22,7 +23,8 @@ from tests.platforms import served
 PLACE = "projects/p/locations/europe-west1/queues/"
 QUEUES = expand(f"{PLACE}welcome-[0000-0199]")
 INJECTOR = f"{PLACE}welcome-injector-0"
-ORIGIN = 1_800_000_000.0
+ORIGIN = 1_767_225_600.0  # 2026-01-01, before the instants of the documentation
+SPEED = 1000
 GROUPS = next(
     one.text
     for one in examples("yaml")
@@ -45,6 +47,11 @@ def platform_of(words):
     return [names.get(word, word).replace("web-00042", "new") for word in words]
 
 
+def fast_from(moment: float) -> float:
+    """Return the origin by which the fast clock shows that moment now."""
+    return (SPEED * time.time() - moment) / (SPEED - 1)
+
+
 @contextmanager
 def world(monkeypatch, folder, *queues: str):
     options = Options(frozen=True, origin=ORIGIN, dynamics=OFF, queues=queues)
@@ -57,8 +64,8 @@ def world(monkeypatch, folder, *queues: str):
         monkeypatch.setenv("INJECTOR_PLATFORMS_HOST", platforms)
         monkeypatch.setenv("INJECTOR_GROUPS", "g.yaml")
         monkeypatch.setenv("INJECTOR_AUTH", "off")
-        monkeypatch.setenv("INJECTOR_CLOCK_ORIGIN", str(ORIGIN))
-        monkeypatch.setenv("INJECTOR_CLOCK_SPEED", "1000")
+        monkeypatch.setenv("INJECTOR_CLOCK_ORIGIN", str(fast_from(ORIGIN)))
+        monkeypatch.setenv("INJECTOR_CLOCK_SPEED", str(SPEED))
         yield parts
 
 
@@ -215,6 +222,11 @@ def test_rates_before_an_operation_are_gone_back_to_by_its_id(group, capsys):
 
     assert run(["group", "ramp", "plan", "welcome", "--back-to", operation, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
+    nowhere = ["--service", "http://127.0.0.1:9"]  # which knows nothing of queues named so
+    queues = f"{PLACE}welcome-[0000-0199]"
+    back = ["group", "ramp", "plan", queues, "--back-to", operation, "--json", *nowhere]
+    assert run(back) == 0
+    assert json.loads(capsys.readouterr().out)["figures"]["to"] == plan["figures"]["to"]
 
     assert plan["figures"]["to"] == "100000/s, 500/s a queue"
     assert run(["group", "ramp", "plan", "welcome", "--back-to", "ramp-1"]) == 2

@@ -58,6 +58,7 @@ def _plan(kind: AnyKind, example: str, options: Sequence[Decorator], fill: Fill)
         **fields: object,
     ) -> None:
         settings = read_settings()
+        here = is_here(group, settings, url=url, here=here)
         filled = _filled(fill, group, fields, settings, url=url, here=here)
         found = planned(kind, group, filled, settings, url=url, here=here)
         show_plan(found, as_json=as_json, plot=plot)
@@ -97,8 +98,9 @@ def apply_command(
 
     def apply(group: str, url: str, *, here: bool, as_json: bool, **fields: object) -> int:
         settings = read_settings()
+        here = is_here(group, settings, url=url, here=here)
         filled = _filled(fill, group, fields, settings, url=url, here=here)
-        if is_here(group, settings, url=url, here=here):
+        if here:
             return apply_here(kind, group, filled, settings, as_json=as_json)
         return apply_there(kind, group, filled, url, as_json=as_json)
 
