@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from injector.errors import Conflict
+from injector.errors import InjectorError
 from injector.groups import Group
 from injector.operations.runner import Runner
 from injector.operations.values import Operation
@@ -19,7 +19,7 @@ class Operates:
     runner: Runner
 
     def run(self, group: Group, *, rate: float, time_left: Callable[[], float]) -> Iterator[str]:
-        """Go on with each operation of the group, and tell where it is."""
+        """Go on with each operation of the group, and tell where it is; one keeps no other back."""
         del rate
         for operation in self.runner.ledger.operations.open(group.name):
             if time_left() <= RESERVE_S:
@@ -28,7 +28,7 @@ class Operates:
                 yield _words(
                     self.runner.go_on(operation.id, time_left=lambda: time_left() - RESERVE_S)
                 )
-            except Conflict as error:
+            except InjectorError as error:
                 yield str(error)
 
 

@@ -73,7 +73,7 @@ class Course:
 
     def was(self, queue: str) -> float:
         """Return what a queue had before; its own rate where nobody noted that."""
-        return self.before.get(queue, self.own[queue])
+        return self.before[queue] if queue in self.before else self.own[queue]
 
     def to_fields(self) -> Fields:
         """Write it down."""

@@ -51,7 +51,8 @@ def again(operation: Operation, seen: RatesSeen, now: float, conduct: Conduct) -
     as_decided = as_if_done(seen, left)
     kept = left_to_others(course, as_decided.queues)
     if kept.own and _lets_be(move(kept, as_decided, now, conduct)):
-        return replace(operation, memory=kept.to_fields()), left
+        ours = [act for act in left if act.what in kept.held]
+        return replace(operation, memory=kept.to_fields()), ours
     done = in_truth(course, operation.acts_left, seen.queues)
     return go_on(operation, done, seen, now, conduct)
 

@@ -66,7 +66,7 @@ class Runner:
         if operation.state is State.PAUSED:
             return operation
         if operation.acts_left:
-            operation = self._decided(operation, self._kind(operation).reconsider)
+            operation = self._decided(operation, lambda kind: kind.reconsider)
             operation = self._carry_out(operation, time_left)
         if operation.acts_left or operation.state is not State.RUNNING:
             return operation
@@ -75,14 +75,14 @@ class Runner:
             return operation
         if wait_s > 0:
             self.clock.sleep(wait_s)
-        operation = self._decided(operation, self._kind(operation).decide)
+        operation = self._decided(operation, lambda kind: kind.decide)
         return self._carry_out(operation, time_left)
 
-    def _decided(self, operation: Operation, decide: Decide) -> Operation:
-        """Save what is decided, before anything of it is done."""
+    def _decided(self, operation: Operation, how: Callable[[AnyKind], Decide]) -> Operation:
+        """Save what its kind decides, before anything of it is done."""
         now = self.clock.now()
         try:
-            decided, acts = decide(operation, self.ports, now)
+            decided, acts = how(self._kind(operation))(operation, self.ports, now)
         except Misused as error:
             return self._stopped(operation, error)
         decided = replace(decided, acts=tuple(acts), acts_done=0)

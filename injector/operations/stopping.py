@@ -24,9 +24,14 @@ def cancel(operation: Operation, now: float) -> Decided:
 
 
 def rates_before(operation: Operation) -> dict[str, float]:
-    """Return what each queue dispatched at most before the operation; empty where it set none."""
-    kept = operation.memory.get("before")
-    return {str(queue): rate for queue, rate in kept.items()} if isinstance(kept, Mapping) else {}
+    """Return what each queue dispatched at most before the operation; empty where it set none.
+
+    Queues that someone else has set meanwhile are left to them, and so left out.
+    """
+    before, others = operation.memory.get("before"), operation.memory.get("others")
+    theirs = others if isinstance(others, Mapping) else {}
+    kept = before.items() if isinstance(before, Mapping) else ()
+    return {str(queue): rate for queue, rate in kept if queue not in theirs}
 
 
 def _at_rest(operation: Operation, course: Course) -> list[str]:
@@ -36,7 +41,8 @@ def _at_rest(operation: Operation, course: Course) -> list[str]:
     """
     if not course.ramp.rate:
         return list(course.held)
-    return [act.what for act in operation.acts_left if act.verb == RESUME]
+    opened = [act.what for act in operation.acts_left if act.verb == RESUME]
+    return [queue for queue in opened if queue in course.held]
 
 
 def _in_words(operation: Operation, course: Course, at_rest: Collection[str]) -> str:

@@ -1,17 +1,22 @@
 """Operations that are interrupted: by a kill, by others who change the queues, by the target."""
 
+from dataclasses import replace
 from math import inf
 
 import pytest
 
-from injector.errors import Conflict
+from injector.control.operate import Operates
+from injector.errors import Conflict, Retryable
+from injector.groups import Group
 from injector.operations.kinds import KINDS
 from injector.operations.steering import cancel, pause, resume
+from injector.operations.stopping import rates_before
 from injector.operations.values import State
 from tests.unit.desk import NAMES, OWN, PARENT, T0, Desk
 
 FIRST = 100.0
 LOW = (10.0, 30.0, 20.0, 40.0)
+GROUP = Group("g", (), tuple(NAMES))
 MORE = [f"{PARENT}/q-{number}" for number in range(7)]
 CASES = {
     "resume in turn": ("resume", {"initial": FIRST}, "PAUSED", OWN),
@@ -23,6 +28,13 @@ CASES = {
     "expand": ("expand", {"to": 7, "creates_per_s": 900.0}, "RUNNING", OWN),
     "keep-warm": ("keep-warm", {"for_s": 300.0}, "RUNNING", OWN),
 }
+
+
+class Unreachable:
+    """A watcher that nobody can reach."""
+
+    def look(self, queues, *, since, now):
+        raise Retryable(f"no answer about {len(queues)} queues from {since} to {now}")
 
 
 def desk_of(case):
@@ -67,6 +79,51 @@ def test_queue_that_someone_has_set_meanwhile_is_left_to_them(case, theirs):
     assert desk.found_rates()[3] == theirs
     assert found.state is State.DONE
     assert f"someone set q-3 to {theirs:g}/s; it is left to them" in found.reason
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_queue_that_is_set_by_hand_before_it_is_opened_is_not_opened_at_that_rate(ends):
+    desk, operation = desk_of("resume by rate")
+    desk.runner().go_on(operation, time_left=iter([60.0, 60.0, 60.0, 0.0]).__next__)
+    opening = desk.get(operation).acts_left[0]
+    assert (opening.verb, opening.what) == ("resume_queue", NAMES[1])
+    desk.by_hand(1, rate=450.0)
+    desk.runner().go_on(operation, time_left=lambda: 0.0)
+    if ends:
+        cancel(desk.ledger, operation, KINDS["resume"], now=desk.clock.now(), who="ann")
+        assert desk.look(operation).state is State.CANCELLED
+    else:
+        assert desk.run(operation).state is State.DONE
+
+    theirs = desk.queues.queues[NAMES[1]]
+    assert (theirs.rate, theirs.state) == (450.0, "PAUSED")
+    assert set(rates_before(desk.get(operation))) == {*NAMES} - {NAMES[1]}
+
+
+def test_operation_of_a_kind_that_is_not_known_pauses_and_keeps_no_other_from_its_turn():
+    desk, operation = desk_of("ramp up")
+    warm = desk.begin("keep-warm", for_s=300.0)
+    runner = replace(desk.runner(), kinds={"keep-warm": KINDS["keep-warm"]})
+
+    said = list(Operates(runner).run(GROUP, rate=1.0, time_left=lambda: 60.0))
+
+    assert len(said) == 2
+    assert desk.get(operation).state is State.PAUSED
+    assert "ramp" in desk.get(operation).reason
+    assert desk.get(warm).step == 0
+    assert desk.queues.created
+
+
+def test_operation_that_cannot_be_reached_keeps_no_other_from_its_turn():
+    desk, operation = desk_of("ramp up")
+    desk.begin("keep-warm", for_s=300.0)
+    desk.watcher = Unreachable()
+
+    said = list(Operates(desk.runner()).run(GROUP, rate=1.0, time_left=lambda: 60.0))
+
+    assert any("no answer" in each for each in said)
+    assert desk.get(operation).state is State.RUNNING
+    assert desk.queues.created
 
 
 def test_queue_that_is_set_by_hand_between_two_steps_is_left_to_whoever_did_it():
