@@ -139,7 +139,7 @@ def again(operation: Operation, seen: TrafficSeen, now: float) -> Decided:
     (act,), memory = operation.acts_left, operation.memory
     if seen.split == _split_of(act.values["split"]):
         return operation, ()
-    before = _split_of(memory["was"])
+    before = _split_of(_was(memory))
     if operation.state is not Ends.RUNNING:
         if seen.split in (before, _split_of(memory["set"])):
             return operation, (act,)
@@ -165,7 +165,7 @@ def _by_others(seen: TrafficSeen) -> str:
 def _taken_back(operation: Operation, now: float) -> Operation:
     """Return the operation as it was before its last step, which was not taken."""
     memory = operation.memory
-    before = {**memory, "set": memory["was"], "next": int(str(memory["next"])) - 1}
+    before = {**memory, "set": _was(memory), "next": int(str(memory["next"])) - 1}
     return replace(operation, memory=before, step=operation.step - 1, next_at=now)
 
 
@@ -250,6 +250,11 @@ def _hold(operation: Operation, spec: TrafficSpec, why: str, now: float) -> Deci
 def _set(spec: TrafficSpec, found: Split) -> Act:
     written = {name: str(percent) for name, percent in found.items()}
     return Act(SET, spec.service, {"split": written, "shard_by": spec.shard_by})
+
+
+def _was(memory: Fields) -> object:
+    """Return the split before the last step; the former one where an earlier version began."""
+    return memory.get("was", memory.get("former"))
 
 
 def _split_of(written: object) -> Split:

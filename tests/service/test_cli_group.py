@@ -123,6 +123,15 @@ def test_plan_is_the_services_where_there_is_one(capsys):
     assert "start is high" in said.err
 
 
+def test_service_that_does_not_tell_the_rates_before_is_to_be_upgraded(capsys):
+    told = {name: value for name, value in OPERATION.items() if name != "rates_before"}
+    with responses.RequestsMock() as web:
+        web.get(f"{SERVICE}/operations/resume-1", json=told)
+        arguments = ["ramp", "apply", "welcome", "--back-to", "resume-1", "--service", SERVICE]
+        assert run(["group", *arguments]) == 2
+    assert "upgrade the service" in " ".join(capsys.readouterr().err.split())
+
+
 def test_rates_to_go_back_to_are_asked_of_the_service(capsys):
     before = {"projects/p/locations/l/queues/q-0": 7.5}
     with responses.RequestsMock() as web:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import grpc
 import pytest
@@ -11,7 +12,7 @@ from injector.delivery.memory import MemoryQueues
 from injector.errors import Misused, NotFound, Retryable
 from injector.ledger import open_ledger
 from injector.operations.kind import Ports
-from injector.operations.runner import Runner, drive
+from injector.operations.runner import Runner, drive, save
 from injector.operations.steering import begin, cancel, new_operation
 from injector.operations.traffic_split import TRAFFIC_SPLIT
 from injector.operations.values import State
@@ -146,6 +147,21 @@ def test_killed_between_decision_and_change_it_goes_on_where_it_was(fake, traffi
     assert fake.splits == [{"old": 99, "new": 1}]
     assert run.end().state is State.DONE
     assert [split["new"] for split in fake.splits] == WHOLE_PERCENTS
+
+
+def test_split_that_an_earlier_version_began_goes_on(fake, traffic):
+    run = Run(traffic, RUN)
+    fake.update_failures = [grpc.StatusCode.ABORTED]
+    with pytest.raises(Retryable):
+        run.go_on()
+    begun = run.ledger.operations.get(run.id)
+    memory = {name: value for name, value in begun.memory.items() if name != "was"}
+    save(run.ledger, begun, replace(begun, memory=memory), now=T0)
+
+    run.go_on()
+
+    assert fake.splits == [{"old": 99, "new": 1}]
+    assert run.end().state is State.DONE
 
 
 def test_missed_rounds_are_not_caught_up(fake, traffic):

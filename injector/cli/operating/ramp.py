@@ -21,6 +21,11 @@ def _as_before(_group: str, fields: Fields, settings: Settings, url: str) -> Fie
     operation = str(fields["own"])
     with book_of(settings, url) as book:
         found = book.operation(operation)
+    if "rates_before" not in found:
+        raise Misused(
+            f"the service does not tell the rates before {operation}; upgrade the service, or use "
+            "--to"
+        )
     if not found["rates_before"]:
         raise Misused(f"{operation} is a {found['kind']} that has set no rates; use --to")
     return {**fields, "own": found["rates_before"]}
