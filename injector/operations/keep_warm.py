@@ -84,11 +84,13 @@ def plan(operation: Operation, seen: Sequence[Queue], now: float) -> Plan:
         "cost": f"{operations:,.0f} operations in {span}, about USD {cost:,.2f}",
     }
     idle = tuple(f"{queue.name} is {queue.state.lower()}, and left out" for queue in _still(seen))
-    begins = PlannedStep(0.0, "begins", {"tasks/s": round(rate, 4), "queues": len(spec.queues)})
-    ends = () if spec.for_s is None else (PlannedStep(spec.for_s, "ends", {"tasks/s": 0.0}),)
-    points = tuple((step.at_s, float(str(step.figures["tasks/s"]))) for step in (begins, *ends))
-    lines = (Line("no-op tasks", points),)
-    return Plan(figures, (begins, *ends), "tasks/s", lines, idle, spec.for_s)
+    steps = [PlannedStep(0.0, "begins", {"tasks/s": round(rate, 4), "queues": len(spec.queues)})]
+    points = [(0.0, rate)]
+    if spec.for_s is not None:
+        steps.append(PlannedStep(spec.for_s, "ends", {"tasks/s": 0.0}))
+        points.append((spec.for_s, 0.0))
+    lines = (Line("no-op tasks", tuple(points)),)
+    return Plan(figures, tuple(steps), "tasks/s", lines, idle, spec.for_s)
 
 
 def advance(operation: Operation, seen: Sequence[Queue], now: float) -> Decided:

@@ -55,8 +55,10 @@ def check(fields: Fields) -> Fields:
     """Refuse rates that cannot be; with rates of their own, only those queues are ramped."""
     spec = read_spec(fields, RampSpec, kind=NAME)
     check_rate(NAME, "start", spec.start)
-    if (spec.to is None) == (not spec.own):
-        raise Misused("ramp: give the rate to go to, such as --to 4000, or --back-to an operation")
+    if spec.to is None and not spec.own:
+        raise Misused("ramp: to: missing; give dispatches/s, such as 4000, or own (--back-to)")
+    if spec.to is not None and spec.own:
+        raise Misused(f"ramp: to {spec.to:g} and own (--back-to) are both given; keep one")
     if spec.own:
         return write_spec(_of_their_own(spec))
     check_rate(NAME, "to", spec.to)

@@ -8,7 +8,7 @@ from injector.queue_names import compact
 RESOURCE = "google_cloud_tasks_queue"
 
 _END = re.compile(r"-(\d{4})([a-z]?)$")
-_EXPRESSION = re.compile(r"-((?:\[\d+-\d+(?::\d+)?\]|\d+)[a-z])$")
+"""How a queue's name ends: its number and, of an emergency expansion, a letter: `-0002a`."""
 
 
 def import_blocks(queues: Sequence[str], *, group: str, module: str) -> str:
@@ -43,9 +43,8 @@ def group_fields(queues: Sequence[str]) -> str:
     numbered = [int(end[1]) for end in found if not end[2]]
     if len(found) < len(queues) or sorted(numbered) != list(range(len(numbered))):
         return ""
-    between = [queue for queue, end in zip(queues, found, strict=True) if end[2]]
-    parts = (_EXPRESSION.search(part) for part in compact(between).split(",") if part)
-    names = ", ".join(f'"{part[1]}"' for part in parts if part)
+    between = compact([f"{end[1]}{end[2]}" for end in found if end[2]])
+    names = ", ".join(f'"{part}"' for part in between.split(",") if part)
     fields = f"queues = {len(numbered)}"
     return f"{fields}, between = [{names}]" if names else fields
 

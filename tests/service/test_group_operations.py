@@ -119,7 +119,13 @@ def test_operation_without_sight_of_the_target_pauses_unless_it_is_meant_blind(h
             400,
             "queues: projects/p/locations/l/queues/other is not one of group welcome's",
         ),
-        ("/groups/welcome/operations", {"kind": "ramp"}, 400, "give the rate to go to"),
+        ("/groups/welcome/operations", {"kind": "ramp"}, 400, "ramp: to: missing; give dispatch"),
+        (
+            "/groups/welcome/operations",
+            {"kind": "ramp", "spec": {"to": 4000.0, "own": {"q": 1.0}}},
+            400,
+            "ramp: to 4000 and own (--back-to) are both given; keep one",
+        ),
         (
             "/groups/welcome/operations",
             {"kind": "ramp", "spec": {"to": 1500.0}},

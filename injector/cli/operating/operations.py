@@ -1,7 +1,5 @@
 """`injector group operations`."""
 
-from collections.abc import Callable
-
 import click
 
 from injector.cli.operating.book import LedgerBook, book_of
@@ -86,7 +84,7 @@ def watch_(operation: str, url: str, *, as_json: bool) -> int:
         return exit_code(follow(service, operation, show))
 
 
-def _steering(act: str, does: str) -> Callable[..., None]:
+def _steering(act: str, does: str) -> click.Command:
     """Make the command that steers an operation; one that goes on from here stays with it."""
 
     @command.command(
@@ -107,7 +105,9 @@ def _steering(act: str, does: str) -> Callable[..., None]:
     return steer
 
 
-pause_ = _steering("pause", "Pause an operation: what it has set stays set, and nothing more is.")
+pause_ = _steering(
+    "pause", "Pause an operation: what it has set stays set, and no further step is taken."
+)
 resume_ = _steering(
     "resume", "Let a paused operation go on; from here, this command then goes on with it."
 )
