@@ -1,13 +1,15 @@
 """What the commands that steer jobs have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
-from injector.cli.client import Json
 from injector.cli.output import console, print_lines
+
+Found = TypeVar("Found", bound=Mapping[str, object])
 
 
 def act_on(
-    jobs: Sequence[str], act: Callable[[str], Json], say: Callable[[Json], str], *, as_json: bool
+    jobs: Sequence[str], act: Callable[[str], Found], say: Callable[[Found], str], *, as_json: bool
 ) -> None:
     """Do it to each job in turn, and say what became of it; stops at the first that refuses."""
     for job in jobs:

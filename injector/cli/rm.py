@@ -1,6 +1,7 @@
 """`injector rm`."""
 
 from collections.abc import Iterator
+from typing import TypedDict
 
 import click
 
@@ -18,12 +19,34 @@ from injector.cli.output import size
 from injector.errors import Conflict, InjectorError, Misused, NotFound
 from injector.staging import Held, look_at, unstage
 
+_GONE = "gone"
+
+
+class Removal(TypedDict):
+    """What became of a job and its chunks, or would."""
+
+    id: str
+    removed: bool
+    store: str
+    bytes_freed: int
+    chunks_named_by: list[str]
+    chunks_found: bool
+    chunks_kept: bool
+    source: str
+
 
 @click.command()
 @jobs_argument()
 @service_option()
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @click.option("--keep-chunks", is_flag=True, help="Leave the chunks in the store.")
+@click.option(
+    "--chunks",
+    "left_at",
+    default="",
+    metavar="URL",
+    help="Where an rm that was cut off has left the chunks of a JOB that is gone.",
+)
 @sure_option()
 @json_option()
 def command(  # noqa: PLR0913  (one for each option)
@@ -32,6 +55,7 @@ def command(  # noqa: PLR0913  (one for each option)
     *,
     dry_run: bool,
     keep_chunks: bool,
+    left_at: str,
     is_sure: bool,
     as_json: bool,
 ) -> None:
@@ -41,19 +65,45 @@ def command(  # noqa: PLR0913  (one for each option)
     records came from.
 
     Example: injector rm welcome-2026-11
+
+    Should it be cut off when the job is gone and its chunks are not yet, say where they are.
+
+    Example: injector rm welcome --chunks gs://bucket/chunks/welcome/001764547200-1a2b3c4d
     """
+    if left_at and (keep_chunks or len(jobs) > 1):
+        raise Misused("--chunks says where the chunks of one JOB are, which are then removed")
     service = service_at(url)
-    if dry_run:
-        act_on(jobs, lambda job: _look(service, job, keep=keep_chunks), _say, as_json=as_json)
-        return
-    what = "receipts" if keep_chunks else "receipts and chunks"
-    confirm(f"Remove {', '.join(jobs)} with their {what}?", is_sure=is_sure)
-    act_on(jobs, lambda job: _remove(service, job, keep=keep_chunks), _say, as_json=as_json)
+    act = _look if dry_run else _remove
+    if not dry_run:
+        what = "receipts" if keep_chunks else "receipts and chunks"
+        confirm(f"Remove {', '.join(jobs)} with their {what}?", is_sure=is_sure)
+    act_on(
+        jobs,
+        lambda job: act(service, _job(service, job, left_at), keep=keep_chunks),
+        _say,
+        as_json=as_json,
+    )
 
 
-def _look(service: Service, job: str, *, keep: bool) -> Json:
+def _job(service: Service, job: str, left_at: str) -> Json:
+    """Return the job, or what is left of it."""
+    try:
+        found = service.job(job)
+    except NotFound as error:
+        if left_at:
+            return {"id": job, "state": _GONE, "store": left_at}
+        raise NotFound(
+            f"{error}; if an rm of it was cut off, say where its chunks are: injector rm {job} "
+            f"--chunks STORE/{job}/NUMBER"
+        ) from error
+    if left_at:
+        raise Conflict(f"job {job!r} is there and says itself where its chunks are; omit --chunks")
+    return found
+
+
+def _look(service: Service, found: Json, *, keep: bool) -> Removal:
     """Say what removing the job would free, and who keeps the rest."""
-    found = service.job(job)
+    job = str(found["id"])
     if found["state"] in {"running", "paused"}:
         raise Conflict(f"job {job!r} is {found['state']}; cancel it first: injector cancel {job}")
     held = None if keep else _held(str(found["store"]))
@@ -61,11 +111,17 @@ def _look(service: Service, job: str, *, keep: bool) -> Json:
     return _shown(found, held, others, removed=False, keep=keep)
 
 
-def _remove(service: Service, job: str, *, keep: bool) -> Json:
-    """Remove the job, then its chunks unless another job names them by then."""
-    found = service.job(job)
+def _remove(service: Service, found: Json, *, keep: bool) -> Removal:
+    """Remove the job, then its chunks unless another job names them by then.
+
+    In this order a job that lives has its chunks, whenever this is cut off.
+    """
+    job = str(found["id"])
     held = None if keep else _held(str(found["store"]))
-    service.remove(job)
+    if found["state"] != _GONE:
+        service.remove(job)
+    elif not held:
+        raise NotFound(f"{found['store']}: holds no finished staging; nothing is removed")
     others: list[str] = []
     if held:
         _unstage(service, job, held, others)
@@ -81,7 +137,8 @@ def _unstage(service: Service, job: str, held: Held, others: list[str]) -> None:
         unstage(held.url, is_named=is_named)
     except InjectorError as error:
         raise Misused(
-            f"job {job!r} is removed, but its chunks are not: {error}; remove {held.url} yourself"
+            f"job {job!r} is removed, but its chunks are not: {error}; once that is mended: "
+            f"injector rm {job} --chunks {held.url}"
         ) from error
 
 
@@ -100,12 +157,14 @@ def _named_by(service: Service, held: Held | None) -> Iterator[str]:
     return (str(job["id"]) for job in (service.jobs(staging=held.name) if held else ()))
 
 
-def _shown(job: Json, held: Held | None, others: list[str], *, removed: bool, keep: bool) -> Json:
+def _shown(
+    job: Json, held: Held | None, others: list[str], *, removed: bool, keep: bool
+) -> Removal:
     frees = held.size if held and not others else 0
     return {
-        "id": job["id"],
+        "id": str(job["id"]),
         "removed": removed,
-        "store": job["store"],
+        "store": str(job["store"]),
         "bytes_freed": frees,
         "chunks_named_by": others,
         "chunks_found": bool(held),
@@ -114,22 +173,21 @@ def _shown(job: Json, held: Held | None, others: list[str], *, removed: bool, ke
     }
 
 
-def _say(found: Json) -> str:
+def _say(found: Removal) -> str:
     is_done = found["removed"]
     verdict = "is removed" if is_done else "would be removed; nothing is yet"
     return f"{found['id']} {verdict}: {_of_chunks(found)}{_of_source(found)}"
 
 
-def _of_chunks(found: Json) -> str:
+def _of_chunks(found: Removal) -> str:
     if found["chunks_kept"]:
         return f"its chunks stay at {found['store']}"
     if not found["chunks_found"]:
         return f"no chunks of its own are at {found['store']}"
     if others := found["chunks_named_by"]:
-        assert isinstance(others, list)
         return f"its chunks stay, since {', '.join(others)} has them too"
     return f"{size(found['bytes_freed'])} of chunks {'freed' if found['removed'] else 'to free'}"
 
 
-def _of_source(found: Json) -> str:
+def _of_source(found: Removal) -> str:
     return f"; {found['source']} stays" if found["source"] else ""

@@ -109,8 +109,57 @@ def test_chunks_that_cannot_be_removed_are_named(web, store, capsys):
     deleted(web)
     web.get(f"{URL}/jobs", status=404, json={"detail": "away"})
     assert run(["rm", "welcome", "--yes"]) == 2
-    assert f"remove {store} yourself" in capsys.readouterr().err.replace("\n", " ")
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert f"injector rm welcome --chunks {store}" in said
     assert (store / "staged.json").exists()
+
+
+def gone(web):
+    web.get(f"{URL}/jobs/welcome", status=404, json={"detail": "there is no job 'welcome'"})
+
+
+def test_chunks_that_an_rm_left_when_it_was_cut_off_are_removed_where_told(web, store, capsys):
+    gone(web)
+    named_by(web, store)
+    assert run(["rm", "welcome", "--chunks", str(store), "--yes"]) == 0
+    assert not store.exists()
+    assert "welcome is removed: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [["--yes"], ["--dry-run"]])
+def test_chunks_of_a_job_that_is_gone_stay_while_another_job_names_them(web, store, capsys, more):
+    gone(web)
+    named_by(web, store, "again")
+    assert run(["rm", "welcome", "--chunks", str(store), "--json", *more]) == 0
+    assert json.loads(capsys.readouterr().out)["chunks_named_by"] == ["again"]
+    assert (store / "staged.json").exists()
+
+
+def test_a_job_that_is_gone_says_how_its_chunks_are_removed(web, store, capsys):
+    gone(web)
+    assert run(["rm", "welcome", "--yes"]) == 2
+    assert "--chunks STORE/welcome/" in capsys.readouterr().err.replace("\n", " ")
+    assert (store / "staged.json").exists()
+
+
+def test_chunks_of_a_job_that_is_there_are_not_looked_for_elsewhere(web, store, capsys):
+    job(web, store.with_name("001800000000-00000000"))
+    assert run(["rm", "welcome", "--chunks", str(store), "--yes"]) == 2
+    assert "omit --chunks" in capsys.readouterr().err
+    assert (store / "staged.json").exists()
+
+
+def test_a_place_without_chunks_is_not_taken_for_one(web, store, tmp_path, capsys):
+    gone(web)
+    assert run(["rm", "welcome", "--chunks", str(tmp_path), "--yes"]) == 2
+    assert "holds no finished staging" in capsys.readouterr().err.replace("\n", " ")
+    assert (tmp_path / "r.csv").exists()
+
+
+@pytest.mark.parametrize("more", [["other"], ["--keep-chunks"]])
+def test_chunks_are_of_one_job_and_to_be_removed(store, capsys, more):
+    assert run(["rm", "welcome", "--chunks", str(store), "--yes", *more]) == 2
+    assert "--chunks says where" in capsys.readouterr().err
 
 
 def test_a_job_goes_alone_where_its_chunks_are_to_stay(web, store, capsys):
