@@ -20,13 +20,15 @@ class MemoryQueues:
 
     `faults` end the next creates with those status codes, first come first served, and
     `faults_met` counts them. `created` maps each task's full name to its create. `withheld` are
-    permissions that nobody has.
+    permissions that nobody has. Creates do not find the queues that are `unseen`, though they are
+    there, as production does not for a while after they were made.
     """
 
     def __init__(self, queues: Iterable[Queue] = (), *, faults: Iterable[str] = ()) -> None:
         self.queues = {queue.name: queue for queue in queues}
         self.created: dict[str, Create] = {}
         self.withheld: set[str] = set()
+        self.unseen: set[str] = set()
         self.faults_met: Counter[str] = Counter()
         self._faults = list(faults)
         self._tally = Tally()
@@ -128,7 +130,7 @@ class MemoryQueues:
             code = self._faults.pop(0)
             self.faults_met[code] += 1
             return judge(code, "asked for by a test", create.queue)
-        if create.queue not in self.queues:
+        if create.queue not in self.queues or create.queue in self.unseen:
             return judge("NOT_FOUND", MISSING, create.queue)
         if name in self.created:
             return EXISTED

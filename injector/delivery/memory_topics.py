@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from injector.delivery.counted import count
 from injector.delivery.ports import Create, Outcome, Result
 from injector.delivery.pubsub import judge_publish
-from injector.errors import NotFound
+from injector.errors import NotFound, Retryable
 from injector.pacing.signals import Signals, Tally
 
 
@@ -16,8 +16,11 @@ class MemoryTopics:
 
     `faults` end the next messages with those status codes, first come first served, and
     `faults_met` counts them; OK lets one pass, and after "lost " a message is published although
-    its call fails. A message that is not `valid` is refused for good.
+    its call fails. A message that is not `valid` is refused for good. While `away`, nobody can say
+    whether a topic is there.
     """
+
+    away = False
 
     def __init__(
         self,
@@ -49,6 +52,8 @@ class MemoryTopics:
 
     def look(self, topic: str) -> None:
         """Raise NotFound for a topic that is not there."""
+        if self.away:
+            raise Retryable(f"topic {topic}: Pub/Sub does not answer")
         if topic not in self.topics:
             raise NotFound(f"topic {topic} is not there")
 

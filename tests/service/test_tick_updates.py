@@ -68,11 +68,7 @@ def test_a_step_about_to_come_due_is_waited_for(world):
 
 def test_the_last_word_and_its_fault_are_kept_for_the_status(world):
     world.add()
-    world.queues.queues.pop(group_of().injector_queues[1])
-    world.queues.get_queue = Queue
-    world.queues.update_rate = lambda name, rate, concurrency: Queue(
-        name, rate=rate, concurrency=concurrency
-    )
+    world.queues.unseen.add(group_of().injector_queues[1])
     world.tick()
     memory = Memory.from_json(world.ledger.groups.state("welcome").ramp_json)
     assert memory.said.kind == "start"
