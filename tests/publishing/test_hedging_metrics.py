@@ -26,7 +26,8 @@ def test_hedges_tokens_and_latency_are_told_by_publisher(bench):
     assert found['pubsub_publish_cancelled_total{publisher="events"}'] == 1
     assert found['pubsub_publish_hedge_tokens{publisher="events"}'] == 0.2
     assert found['pubsub_publish_seconds_bucket{le="+Inf",publisher="events"}'] == 6
-    assert 0.1 <= found['pubsub_publish_seconds_sum{publisher="events"}'] < 60
+    seconds = publisher.hedging_stats().latency.total_us / 1e6
+    assert found['pubsub_publish_seconds_sum{publisher="events"}'] == seconds > 0
 
 
 def test_buckets_add_up_and_never_fall(bench):
