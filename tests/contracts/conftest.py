@@ -13,12 +13,11 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from fsspec.config import conf
-from fsspec.registry import _registry
-from gcsfs.core import GCSFileSystem
 
 from injector.ledger import Ledger, open_ledger, upgrade
-from tests.contracts.fake_bucket import Bucket, serving
+from tests.buckets import bucket
+
+__all__ = ["bucket"]
 
 UNSAFE_AND_FAST = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
 
@@ -92,15 +91,6 @@ def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     opened = open_ledger("sqlite://" if memory else request.getfixturevalue(request.param))
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """A bucket that gcsfs finds under gs://bucket."""
-    with serving() as (served, endpoint):
-        monkeypatch.setitem(conf, "gs", {"token": "anon", "endpoint_url": endpoint})
-        monkeypatch.setitem(_registry, "gs", GCSFileSystem)
-        yield served
 
 
 @pytest.fixture(params=["local", "memory", "gs"])

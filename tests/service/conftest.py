@@ -6,10 +6,13 @@ from injector.delivery.memory import MemoryQueues
 from injector.delivery.ports import Queue
 from injector.ledger import open_ledger
 from tests.bench import bench_of
+from tests.buckets import bucket
 from tests.house import House, settings_of
 from tests.service.fed import GROUP, Field
 from tests.service.ticked import World
 from tests.tokens import Signer
+
+__all__ = ["bucket"]
 
 
 @pytest.fixture(scope="session")

@@ -5,32 +5,21 @@ import re
 
 import pytest
 import responses
-from fsspec.config import conf
-from fsspec.registry import _registry
-from gcsfs.core import GCSFileSystem
 
 from injector.cli.main import run
 from injector.delivery.ports import Queue
+from injector.errors import Retryable
 from injector.queues.access import admin_at
 from injector.queues.rights import FED, FILLED, lacks_of
 from injector.staging.rights import STAGES, lacking
 from tests.bench import GROUP, queues_of
-from tests.contracts.fake_bucket import serving
+from tests.buckets import find_buckets_at
 from tests.emulator.live import live_emulator
 
 PARENT = "projects/p/locations/us-central1/queues"
 URL = "http://127.0.0.1:8080"
 LACK = {"resource": f"{PARENT}/welcome-0", "role": "roles/cloudtasks.enqueuer"}
 LACK |= {"permission": "cloudtasks.tasks.create"}
-
-
-@pytest.fixture
-def bucket(monkeypatch):
-    """A bucket that gcsfs finds under gs://bucket, and that answers the web's own questions."""
-    with serving() as (served, endpoint):
-        monkeypatch.setitem(conf, "gs", {"token": "anon", "endpoint_url": endpoint})
-        monkeypatch.setitem(_registry, "gs", GCSFileSystem)
-        yield served
 
 
 def at(live):
@@ -83,9 +72,8 @@ def test_a_folder_has_no_rights_to_ask_for(tmp_path):
 
 
 def test_a_bucket_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setitem(conf, "gs", {"token": "anon", "endpoint_url": "http://127.0.0.1:1"})
-    monkeypatch.setitem(_registry, "gs", GCSFileSystem)
-    with pytest.raises(Exception, match="gs://bucket"):
+    find_buckets_at("http://127.0.0.1:1", monkeypatch)
+    with pytest.raises(Retryable, match="gs://bucket"):
         lacking("gs://bucket/chunks", STAGES)
 
 

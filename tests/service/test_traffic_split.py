@@ -16,29 +16,14 @@ from injector.operations.runner import Runner, drive, save
 from injector.operations.steering import begin, cancel, new_operation
 from injector.operations.traffic_split import TRAFFIC_SPLIT
 from injector.operations.values import State
+from tests.moving_clock import T0, MovingClock
 from tests.platforms import APP, RUN, platforms
 
 QUEUES = ["projects/p/locations/l/queues/q-0"]
-T0 = 1_800_000_000.0
 WELL = Standing({"OK": 1000})
 ILL = Standing({"OK": 850, "UNAVAILABLE": 150})
 DOUBTFUL = Standing({"OK": 930, "RESOURCE_EXHAUSTED": 70})
 WHOLE_PERCENTS = [1, 2, 3, 5, 7, 11, 17, 25, 38, 57, 86, 100]
-
-
-class MovingClock:
-    """A clock that whoever waits moves on."""
-
-    def __init__(self) -> None:
-        self.at = T0
-
-    def now(self) -> float:
-        return self.at
-
-    monotonic = now
-
-    def sleep(self, seconds: float) -> None:
-        self.at += seconds
 
 
 class Told:
@@ -100,9 +85,8 @@ def test_cloud_run_is_moved_in_whole_percents_and_keeps_its_tags(fake, traffic):
 
 def test_app_engine_is_moved_in_thousandths(fake, traffic):
     assert Run(traffic, APP).end().state is State.DONE
-    moved = [round(split["new"], 3) for split in fake.splits]
-    assert moved[:5] == [0.010, 0.015, 0.022, 0.033, 0.050]
-    assert moved[-1] == 1.0
+    moved = [round(split["new"] * 1000) for split in fake.splits]
+    assert moved == [10, 15, 22, 33, 50, 75, 113, 170, 256, 384, 576, 864, 1000]
     assert fake.app.split.shard_by.name == "RANDOM"
 
 

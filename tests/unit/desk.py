@@ -14,30 +14,15 @@ from injector.operations.kinds import KINDS
 from injector.operations.runner import Runner, drive
 from injector.operations.steering import begin, new_operation
 from injector.operations.values import Operation
+from tests.moving_clock import MovingClock
 
 PARENT = "projects/p/locations/us-central1/queues"
-T0 = 1_800_000_000.0
 NAMES = tuple(f"{PARENT}/q-{number}" for number in range(4))
 OWN = (5.0, 300.0, 400.0, 77.7)
 
 
 class Killed(BaseException):
     """The end of a process, as far as one process can have it."""
-
-
-class MovingClock:
-    """A clock that whoever waits moves on."""
-
-    def __init__(self) -> None:
-        self.at = T0
-
-    def now(self) -> float:
-        return self.at
-
-    monotonic = now
-
-    def sleep(self, seconds: float) -> None:
-        self.at += seconds
 
 
 class MortalQueues(MemoryQueues):

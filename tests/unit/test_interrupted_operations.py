@@ -12,7 +12,8 @@ from injector.operations.kinds import KINDS
 from injector.operations.steering import cancel, pause, resume
 from injector.operations.stopping import rates_before
 from injector.operations.values import State
-from tests.unit.desk import NAMES, OWN, PARENT, T0, Desk
+from tests.moving_clock import T0
+from tests.unit.desk import NAMES, OWN, PARENT, Desk
 
 FIRST = 100.0
 LOW = (10.0, 30.0, 20.0, 40.0)
