@@ -29,7 +29,7 @@ def ports_of(
     queues: QueueAdmin,
     watcher: Watcher | None,
     *,
-    traffic_of: Collection[str] | None = None,
+    traffic_of: Collection[str] | None,
 ) -> Ports:
     """Put the ports together over queues and a watcher that are there.
 
