@@ -36,6 +36,7 @@ class Metrics:
     creates: Counter
     create_seconds: Counter
     hedges: Counter
+    attempts_cancelled: Counter
     fan_out_seconds: Histogram
     ticks: Counter
     fed: Counter
@@ -56,6 +57,11 @@ def make_metrics() -> Metrics:
         Counter("injector_creates", "Creates by how they ended", ["end"], registry=on),
         Counter("injector_create_seconds", "Seconds that calls to create took", registry=on),
         Counter("injector_hedges", "Hedges of creates and publishes", ["end"], registry=on),
+        Counter(
+            "injector_attempts_cancelled",
+            "Creates and publishes that were ended since another's answer came first",
+            registry=on,
+        ),
         Histogram("injector_fan_out_seconds", "Time of a delivery", buckets=FAN_OUT_S, registry=on),
         Counter("injector_ticks", "Ticks of the controller", ["result"], registry=on),
         Counter("injector_fed_chunks", "Chunks fed", ["group", "again"], registry=on),
@@ -90,7 +96,7 @@ def count_signals(seen: Signals) -> None:
     _add(counted.creates, ends)
     counted.create_seconds.inc(seen.latency.total_us / 1e6)
     _add(counted.hedges, {"sent": seen.hedges_sent, "won": seen.hedges_won})
-    _add(counted.hedges, {"cancelled": seen.hedges_cancelled})
+    counted.attempts_cancelled.inc(seen.hedges_cancelled)
 
 
 def count_records(counts: Mapping[str, int]) -> None:

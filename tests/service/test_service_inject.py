@@ -116,8 +116,10 @@ def test_metrics_show_what_hedges_did(ready):
     with ready.app.app_context():
         count_signals(Signals(hedges_sent=3, hedges_won=1, hedges_cancelled=2))
     shown = ready.get("/metrics").text
-    for end, number in (("sent", 3), ("won", 1), ("cancelled", 2)):
+    for end, number in (("sent", 3), ("won", 1)):
         assert f'injector_hedges_total{{end="{end}"}} {number}.0' in shown
+    assert "injector_attempts_cancelled_total 2.0" in shown
+    assert 'injector_hedges_total{end="cancelled"}' not in shown
 
 
 def test_an_unsettled_chunk_is_handed_back_with_what_is_settled_kept(ready):
