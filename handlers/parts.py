@@ -35,12 +35,12 @@ from injector.layout import Layout
 from injector.ledger import open_ledger
 from injector.ledger.ports import Job, LedgerPort
 from injector.manifest import Manifest, compile_job, parse_manifest
-from injector.operations.kind import Ports
+from injector.operations.kind import Ports, Traffic
 from injector.operations.kinds import KINDS
 from injector.operations.runner import Runner
 from injector.pacing.hedge import HedgingSettings
 from injector.pacing.throttle import ThrottleSettings
-from injector.queues.ports import monitoring_connection, ports_of, watcher_over
+from injector.queues.ports import LateTraffic, monitoring_connection, ports_of, watcher_over
 from injector.settings import Settings
 from injector.staging import Chunk, ChunkReader, Reach, around
 
@@ -69,6 +69,7 @@ class Parts:
     open_job: Callable[[Job], OpenJob]
     publisher: Creator
     topics: Topics
+    traffic: Traffic
     close: Callable[[], None]
     watcher: Watcher | None = None
 
@@ -121,7 +122,7 @@ class Parts:
             self.clock,
             self.queues,
             self.watcher,
-            traffic_of=settings.traffic_services,
+            self.traffic,
         )
 
     def runner(self) -> Runner:
@@ -154,6 +155,7 @@ def make_parts(settings: Settings) -> Parts:
     creator_of = creators(settings, connection, topics, clock)
     feeding = make_creator(connection, Delivery(mode="single", throttle=None), clock=clock)
     ledger = open_ledger(settings.ledger_url)
+    traffic = LateTraffic(settings.platforms_host or "", settings.traffic_services)
     return Parts(
         settings,
         clock,
@@ -162,7 +164,8 @@ def make_parts(settings: Settings) -> Parts:
         job_opener(settings, creator_of, ledger),
         _teller(settings, topics, clock),
         PubSubTopics(topics),
-        lambda: _close(connection, topics),
+        traffic,
+        lambda: _close(connection, topics, traffic),
         _watcher(settings),
     )
 
@@ -174,7 +177,7 @@ def _teller(settings: Settings, topics: Connection, clock: Clock) -> Creator:
     return make_publisher(topics, replace(delivery, throttle=None, hedging=hedging), clock=clock)
 
 
-def _close(*connections: Connection) -> None:
+def _close(*connections: Connection | LateTraffic) -> None:
     for connection in connections:
         connection.close()
 

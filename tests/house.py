@@ -12,6 +12,7 @@ from injector.delivery.memory_topics import MemoryTopics
 from injector.errors import Retryable
 from injector.ledger import Ledger, open_ledger
 from injector.manifest import load_manifest
+from injector.queues.ports import LateTraffic
 from injector.settings import Settings
 from injector.staging import Source, stage
 from tests.bench import GROUP, MANIFEST, Clock, ScriptedCreator, queues_of
@@ -60,6 +61,7 @@ class House:
             open_job=job_opener(self.settings, self.creator_of, self.ledger),
             publisher=self.topics,
             topics=self.topics,
+            traffic=LateTraffic(self.settings.platforms_host or "", self.settings.traffic_services),
             close=close,
         )
         keys = KeySet(lambda: Fetched(self.signer.certificates(), 3600), self.clock.monotonic)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
 import grpc
@@ -137,5 +137,5 @@ def served() -> Iterator[tuple[Platforms, str]]:
 @contextmanager
 def platforms() -> Iterator[tuple[Platforms, CloudTraffic]]:
     """Serve both platforms, and give what splits traffic there by Google's clients."""
-    with served() as (fake, address):
-        yield fake, traffic_at(address)
+    with served() as (fake, address), closing(traffic_at(address)) as traffic:
+        yield fake, traffic

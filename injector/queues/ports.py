@@ -1,9 +1,10 @@
 """What operations on a group work with, put together from the settings."""
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from decimal import Decimal
 from functools import cache
+from typing import TYPE_CHECKING
 
 from injector.clock import Clock
 from injector.control.standing import Watcher
@@ -15,6 +16,9 @@ from injector.operations.kind import Ports, Target, Traffic
 from injector.operations.traffic import check_reach
 from injector.queues.access import admin_at
 from injector.settings import Settings
+
+if TYPE_CHECKING:
+    from injector.queues.traffic import CloudTraffic
 
 LATE_S = 240.0
 """How long Cloud Monitoring may take to show what has happened; the emulator takes none."""
@@ -28,20 +32,16 @@ def ports_of(
     clock: Clock,
     queues: QueueAdmin,
     watcher: Watcher | None,
-    *,
-    traffic_of: Collection[str] | None,
+    traffic: Traffic,
 ) -> Ports:
-    """Put the ports together over queues and a watcher that are there.
-
-    Only the traffic of the services in `traffic_of` may be split; None leaves that to IAM.
-    """
+    """Put the ports together over queues, a watcher and traffic that are there."""
     return Ports(
         queues,
         clock,
         watcher,
         0.0 if settings.emulator_host else LATE_S,
         _keep_warm(settings),
-        LateTraffic(settings.platforms_host or "", traffic_of),
+        traffic,
     )
 
 
@@ -52,11 +52,12 @@ def ports_at(settings: Settings) -> Iterator[Ports]:
     Queues are watched where Cloud Monitoring's client is installed.
     """
     emulator_host = settings.emulator_host or ""
-    with admin_at(emulator_host) as queues:
+    reach = settings.traffic_services or None
+    late = LateTraffic(settings.platforms_host or "", reach)
+    with admin_at(emulator_host) as queues, closing(late) as traffic:
         watcher, connection = _watcher(emulator_host)
         try:
-            reach = settings.traffic_services or None
-            yield ports_of(settings, settings.clock, queues, watcher, traffic_of=reach)
+            yield ports_of(settings, settings.clock, queues, watcher, traffic)
         finally:
             if connection:
                 connection.close()
@@ -90,12 +91,18 @@ def _watcher(emulator_host: str) -> tuple[Watcher | None, Connection | None]:
 class LateTraffic:
     """Splits traffic by Google's clients, which take a second to load and so are when needed.
 
-    Raises Misused where they are not installed, and for a service that is not one of `allowed`.
+    Raises Misused where they are not installed, and for a service that is not one of `allowed`;
+    None leaves that to IAM.
     """
 
-    def __init__(self, host: str = "", allowed: Collection[str] | None = None) -> None:
+    def __init__(self, host: str, allowed: Collection[str] | None) -> None:
         self._allowed = allowed
-        self._traffic = cache(lambda: _cloud_traffic(host))
+        self._opened = ExitStack()
+        self._traffic = cache(lambda: self._opened.enter_context(closing(_cloud_traffic(host))))
+
+    def close(self) -> None:
+        """Close what was opened."""
+        self._opened.close()
 
     def split(self, service: str) -> Mapping[str, Decimal]:
         """Return the percent of each version that gets any."""
@@ -108,7 +115,7 @@ class LateTraffic:
         self._traffic().set_split(service, split, shard_by=shard_by)
 
 
-def _cloud_traffic(host: str) -> Traffic:
+def _cloud_traffic(host: str) -> "CloudTraffic":
     try:
         from injector.queues.traffic import traffic_at  # noqa: PLC0415  (an extra)
     except ImportError as error:

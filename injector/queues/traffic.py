@@ -1,7 +1,7 @@
 """Traffic of Cloud Run and App Engine services. Needs the extra `traffic`."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from functools import cache
 
@@ -40,8 +40,13 @@ class CloudTraffic:
             [], appengine_admin_v1.ServicesClient
         ] = appengine_admin_v1.ServicesClient,
     ) -> None:
-        self._run = cache(run)
-        self._app_engine = cache(app_engine)
+        self._opened = ExitStack()
+        self._run = cache(lambda: self._opened.enter_context(run()))
+        self._app_engine = cache(lambda: self._opened.enter_context(app_engine()))
+
+    def close(self) -> None:
+        """Close the connections of the clients that were made."""
+        self._opened.close()
 
     def split(self, service: str) -> Mapping[str, Decimal]:
         """Return the percent of each version that gets any."""

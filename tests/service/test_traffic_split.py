@@ -16,8 +16,9 @@ from injector.operations.runner import Runner, drive, save
 from injector.operations.steering import begin, cancel, new_operation
 from injector.operations.traffic_split import TRAFFIC_SPLIT
 from injector.operations.values import State
+from injector.queues.ports import LateTraffic
 from tests.moving_clock import T0, MovingClock
-from tests.platforms import APP, RUN, platforms
+from tests.platforms import APP, RUN, platforms, served
 
 QUEUES = ["projects/p/locations/l/queues/q-0"]
 WELL = Standing({"OK": 1000})
@@ -179,6 +180,15 @@ def test_plan_is_the_guides_table_with_what_each_half_gets(traffic):
     ]  # fmt: skip
     assert found.steps[0].figures["new queues/s"] == 500.0
     assert (found.seconds, found.warnings) == (3600.0, ())
+
+
+def test_connections_to_the_platforms_are_closed():
+    with served() as (_, address):
+        traffic = LateTraffic(address, None)
+        assert traffic.split(RUN) == {"old": 100}
+        traffic.close()
+        with pytest.raises(ValueError, match="closed channel"):
+            traffic.split(RUN)
 
 
 def test_googles_clients_are_not_loaded_before_traffic_is_moved():
