@@ -7,7 +7,7 @@ creates the same names again. Slots on the curve are counted, and dealt to the j
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import Protocol
 
 from injector.control.pinning import Pinning
@@ -146,7 +146,7 @@ class Feeder:
         times = due_times(pace, mark, now=now, ahead_s=self.horizon.ahead_s)
         orders = self._orders(group, limit=len(times), now=now)
         times = times[: self._room(pace, orders, now=now)]
-        slots = deal_slots(times, orders, rate=pace.rate, first=mark.slots)
+        slots = deal_slots(times, orders, rate_at=pace.rate_at, first=mark.slots)
         pinning = self._pinning(group, pace, layout_at)
         return self._fill(slots, orders, group, pinning, Fed(mark), now=now, time_left=time_left)
 
@@ -263,10 +263,24 @@ def due_times(pace: Pace, mark: Mark, *, now: float, ahead_s: float) -> list[flo
 
 
 def deal_slots(
-    times: Sequence[float], orders: Sequence[Order], *, rate: float, first: int
+    times: Sequence[float],
+    orders: Sequence[Order],
+    *,
+    rate_at: Callable[[float], float],
+    first: int,
 ) -> list[Slot]:
-    """Deal the slots to the jobs; empty ones at the end are left to the next feed."""
-    owners = deal([_claim(order, rate) for order in orders], first=first, slots=len(times))
+    """Deal the slots to the jobs; empty ones at the end are left to the next feed.
+
+    A job's own limit is a part of the rate at which a slot is due, which grows within a feed.
+    """
+    left = {order.job.id: _count(order.ranges) for order in orders}
+    owners: list[str] = []
+    for rate, dues in groupby(times, key=rate_at):
+        claims = [_claim(order.job, left[order.job.id], rate) for order in orders]
+        dealt = deal(claims, first=first + len(owners), slots=len(list(dues)))
+        for owner in filter(None, dealt):
+            left[owner] -= 1
+        owners += dealt
     while owners and not owners[-1]:
         owners.pop()
     return [Slot(job, due) for job, due in zip(owners, times, strict=False)]
@@ -320,10 +334,9 @@ def _tasks(job: str, ranges: Sequence[Chunks]) -> Iterator[InjectorTask]:
             yield InjectorTask(job, chunk, chunks.generation)
 
 
-def _claim(order: Order, rate: float) -> Claim:
-    job = order.job
+def _claim(job: Job, left: int, rate: float) -> Claim:
     cap = 1.0 if job.max_rate is None else job.max_rate / rate
-    return Claim(job.id, _count(order.ranges), job.weight, job.priority, cap)
+    return Claim(job.id, left, job.weight, job.priority, cap)
 
 
 def _count(ranges: Iterable[Chunks]) -> int:

@@ -114,6 +114,13 @@ def test_a_jobs_own_limit_holds(field_of):
     assert len(ground.tasks) == pytest.approx(180, abs=4)
 
 
+def test_a_jobs_own_limit_holds_beyond_the_groups_next_step(field_of):
+    ground = field_of(ramp=Ramp())
+    ground.add(max_rate=1.0)
+    ground.feed(now=NOW + 200)
+    assert len(ground.tasks) == pytest.approx(180, abs=4)
+
+
 @pytest.mark.parametrize("state", [JobState.PAUSED, JobState.CANCELLED])
 def test_a_job_that_does_not_run_is_not_fed(ground, state):
     ground.ledger.jobs.set_state("job", state, "", now=NOW)
