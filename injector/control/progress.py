@@ -56,15 +56,23 @@ def progress(
     """
     if job.state is not JobState.RUNNING or group.pace is None:
         return Progress(0.0, 0.0) if job.state is JobState.PAUSED else Progress()
-    part = _part(job, rivals, group.pace.rate)
+    shares = _parts(job, rivals, group.pace.rate)
+    part = shares.get(job.id, 0.0)
     if not part:
         return Progress(0.0, 0.0)
-    pace = group.pace
-    eta_s = pace.time_of(pace.total_by(now) + chunks_left / part) - now
-    return Progress(group.rate_now * part, group.rate_allowed * part, max(0.0, eta_s))
+    rate_now = group.rate_now * part / sum(shares.values())
+    eta_s = _eta_s(job, chunks_left, part, group.pace, now=now)
+    return Progress(rate_now, group.rate_allowed * part, eta_s)
 
 
-def _part(job: Job, rivals: Sequence[Job], rate: float) -> float:
+def _eta_s(job: Job, chunks_left: int, part: float, pace: Pace, *, now: float) -> float:
+    """Follow the curve, and no faster than the job's own limit, which does not climb."""
+    by_curve = max(0.0, pace.time_of(pace.total_by(now) + chunks_left / part) - now)
+    return by_curve if job.max_rate is None else max(by_curve, chunks_left / job.max_rate)
+
+
+def _parts(job: Job, rivals: Sequence[Job], rate: float) -> dict[str, float]:
+    """Return which parts of the group's rate the running jobs have; limits leave some unused."""
     claims = [
         Claim(
             rival.id,
@@ -76,4 +84,4 @@ def _part(job: Job, rivals: Sequence[Job], rate: float) -> float:
         for rival in rivals
         if rival.state is JobState.RUNNING and (rival.cursor < rival.chunks or rival.id == job.id)
     ]
-    return parts(claims).get(job.id, 0.0)
+    return parts(claims)

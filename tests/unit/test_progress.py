@@ -72,6 +72,14 @@ def test_a_jobs_own_limit_shows():
     assert progress(slow, 100, pace_of(), [slow], now=NOW).rate_allowed == pytest.approx(100)
 
 
+def test_a_limited_job_ends_no_sooner_than_its_limit_lets_it_and_shows_what_it_really_does():
+    limited = replace(JOB, max_rate=0.01)
+    minutes = (Minute(int(NOW // 60 * 60), {"accepted": 120}),)
+    shown = progress(limited, 41, pace_of(ramp=Ramp(), minutes=minutes), [limited], now=NOW)
+    assert shown.eta_s == pytest.approx(4100)
+    assert shown.rate_now == pytest.approx(pace_of(minutes=minutes).rate_now)
+
+
 @pytest.mark.parametrize("state", set(JobState) - {JobState.RUNNING})
 def test_only_a_running_job_has_an_end(state):
     job = replace(JOB, state=state)
