@@ -120,11 +120,15 @@ def _cold(case: Case) -> Verdict | None:
     state, ramp = case.state, case.ramp
     if not state.rate:
         return _start(f"begins at {ramp.start_rate:g}/s", ramp.start_rate)
-    idle_s = case.now - max(state.active_at, state.changed_at)
+    idle_s = _idle_s(case)
     warm = warmth(ramp, reached=state.reached, idle_s=idle_s)
     if idle_s <= idle_after_s(state.rate) or warm >= state.rate:
         return None
     return _start(f"begins at {warm:g}/s: idle for {idle_s / 60:.1f} min", warm)
+
+
+def _idle_s(case: Case) -> float:
+    return case.now - max(case.state.active_at, case.state.changed_at)
 
 
 def idle_after_s(rate: float) -> float:
@@ -229,6 +233,9 @@ def _unused(case: Case) -> Verdict | None:
     state, ramp = case.state, case.ramp
     if case.seen.span_s < ramp.interval_s / 2:
         return Verdict(Kind.HOLD, f"only {case.seen.span_s:.0f} s of it were seen")
+    if (idle_s := _idle_s(case)) > idle_after_s(state.rate):
+        reason = f"nothing was done for {idle_s / 60:.1f} min, so {state.rate:g}/s was not used"
+        return Verdict(Kind.HOLD, reason, healthy=True)
     if state.reached >= case.limits.used * state.rate:
         return None
     reason = f"only {state.reached:.3g}/s of {state.rate:g}/s were used"

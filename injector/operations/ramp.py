@@ -157,6 +157,11 @@ def _warnings(spec: RampSpec, seen: RatesSeen) -> Iterator[str]:
     warm = max(SAFE_RATE, _measured(seen))
     if spec.start is not None and min(spec.start, spec.whole) > warm * 1.001:
         yield f"start {spec.start:g}/s is above the {warm:.6g}/s that the group is warm for"
+    if seen.standing and not spec.blind and not _measured(seen):
+        yield (
+            "the queues dispatch nothing now, and no step is taken on a rate that is not used: "
+            "ramp while there is work, or blindly"
+        )
     if spec.latency_s is None:
         return
     for queue in seen.queues:

@@ -65,14 +65,20 @@ class MortalQueues(MemoryQueues):
 
 @dataclass
 class Busy:
-    """A watcher of queues that dispatch all that they may; `failing` is the share that fails."""
+    """A watcher of queues that dispatch all that they may; `failing` is the share that fails.
+
+    Those that are `idle` have nothing to dispatch.
+    """
 
     queues: MemoryQueues
     failing: float = 0.0
+    idle: bool = False
 
     def look(self, queues, *, since, now):
         running = [self.queues.queues[name] for name in queues]
         counts = {q.name: round(q.rate * (now - since)) for q in running if q.state == "RUNNING"}
+        if self.idle:
+            counts = dict.fromkeys(counts, 0)
         whole = sum(counts.values())
         bad = round(self.failing * whole)
         answers = {"OK": whole - bad, "UNAVAILABLE": bad}

@@ -136,6 +136,18 @@ def test_rate_that_was_not_used_is_not_raised(used, kind):
     assert at_due(due(100.0), seen(100 * used)).kind is kind
 
 
+def test_rate_at_which_nothing_was_ever_done_is_not_raised():
+    """With work to do and nothing dispatched nobody has tried the rate that it began at."""
+    state = RampState()
+    for minute in range(60):
+        seen_nothing = replace(seen(0.0), active_at=None)
+        decision = decide(state, seen_nothing, T0 + 60 * minute, ramp=RAMP)
+        state = decision.state
+        assert decision.kind in {Kind.START, Kind.HOLD}, decision.reason
+    assert state.rate == RAMP.start_rate
+    assert "was not used" in decision.reason
+
+
 def test_step_goes_from_what_was_reached():
     assert at_due(due(100.0), seen(90.0)).rate == pytest.approx(135, rel=0.01)
 

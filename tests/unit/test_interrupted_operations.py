@@ -13,7 +13,7 @@ from injector.operations.steering import cancel, pause, resume
 from injector.operations.stopping import rates_before
 from injector.operations.values import State
 from tests.moving_clock import T0
-from tests.unit.desk import NAMES, OWN, PARENT, Desk
+from tests.unit.desk import NAMES, OWN, PARENT, Busy, Desk
 
 FIRST = 100.0
 LOW = (10.0, 30.0, 20.0, 40.0)
@@ -330,3 +330,13 @@ def test_end_that_cannot_be_carried_out_is_a_failure_and_stays_an_end():
     assert found.state is State.FAILED
     assert NAMES[2] in found.reason
     assert desk.ledger.operations.open("g") == []
+
+
+def test_ramp_of_queues_that_dispatch_nothing_holds_at_its_first_rate():
+    desk = Desk("RUNNING", (500.0,) * 4)
+    desk.watcher = Busy(desk.queues, idle=True)
+    operation = desk.begin("ramp", to=1500.0)
+    looks = [desk.look(operation, minutes=1.0) for _ in range(30)]
+    assert {look.steps for look in looks} == {looks[0].steps}
+    assert sum(queue.rate for queue in desk.queues.queues.values()) == 500
+    assert "was not used" in looks[-1].reason
