@@ -16,6 +16,7 @@ from injector.local.layout import GROUPS, LocalRun
 from injector.local.origin import keep_origin
 from injector.local.owner import FREE_WITHIN_S, owned
 from injector.local.programs import Programs
+from injector.local.start_queues import start_queues
 from injector.local.ticks import LOOK_EVERY_S, Ticks
 from injector.manifest import load_groups
 
@@ -65,7 +66,7 @@ def prepare(run: LocalRun) -> LocalRun:
     keep_origin(run.folder, speed=run.speed, origin=run.origin)
     (run.folder / ENVIRONMENT).write_text("\n".join(_exports(run)) + "\n", encoding="utf-8")
     groups = _groups(run.groups)
-    queues = (queue for group in groups for queue in (*group.injector_queues, *group.queues))
+    queues = (queue for group in groups for queue in start_queues(group))
     topics = dict.fromkeys(group.topic for group in groups if group.topic)
     return replace(run, queues=tuple(queues), topics=tuple(topics))
 
