@@ -1,4 +1,6 @@
-"""A clock for tests of what waits."""
+"""Clocks for tests of what waits."""
+
+import time
 
 T0 = 1_800_000_000.0
 
@@ -16,3 +18,8 @@ class MovingClock:
 
     def sleep(self, seconds: float) -> None:
         self.at += seconds
+
+
+def fast_from(moment: float, *, speed: float) -> float:
+    """Return the origin by which a process whose clock is so fast finds that it is that moment."""
+    return (speed * time.time() - moment) / (speed - 1)

@@ -16,10 +16,12 @@ from injector.emulator.faults.plan import Effect, Fault
 from injector.emulator.rpc import Code
 from injector.emulator.state.queue import QueueState
 from tests.emulator.loop_thread import serving
+from tests.moving_clock import fast_from
 from tests.pace.staged_cases import cases
 from tests.pace.staged_queues import PARENT, staged
 
 CASE = next(case for case in cases() if case.name == "3 at once of 1 s, 0% logged")
+SPEED = 600
 GROUPS = f"""\
 groups:
   slow:
@@ -120,7 +122,9 @@ def test_watching_shows_the_first_look_at_once_and_each_other_a_minute_later():
 
 
 def test_watching_goes_on_until_it_is_interrupted(world):
-    environment = os.environ | {"INJECTOR_CLOCK_SPEED": "600", "PYTHONUNBUFFERED": "1"}
+    origin = fast_from(world[0].now, speed=SPEED)
+    clock = {"INJECTOR_CLOCK_SPEED": str(SPEED), "INJECTOR_CLOCK_ORIGIN": str(origin)}
+    environment = os.environ | clock | {"PYTHONUNBUFFERED": "1"}
     arguments = ["diagnose", "slow", "--watch", "--json"]
     watching = subprocess.Popen(
         [sys.executable, "-m", "injector", *arguments],

@@ -4,7 +4,6 @@ The groups file is the documentation's own.
 """
 
 import json
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -18,6 +17,7 @@ from injector.emulator.state.dynamics import OFF
 from injector.groups import expand
 from tests.docs.reading import commands, examples
 from tests.emulator.loop_thread import serving
+from tests.moving_clock import fast_from
 from tests.platforms import served
 
 PLACE = "projects/p/locations/europe-west1/queues/"
@@ -47,11 +47,6 @@ def platform_of(words):
     return [names.get(word, word).replace("web-00042", "new") for word in words]
 
 
-def fast_from(moment: float) -> float:
-    """Return the origin by which the fast clock shows that moment now."""
-    return (SPEED * time.time() - moment) / (SPEED - 1)
-
-
 @contextmanager
 def world(monkeypatch, folder, *queues: str):
     options = Options(frozen=True, origin=ORIGIN, dynamics=OFF, queues=queues)
@@ -64,7 +59,7 @@ def world(monkeypatch, folder, *queues: str):
         monkeypatch.setenv("INJECTOR_PLATFORMS_HOST", platforms)
         monkeypatch.setenv("INJECTOR_GROUPS", "g.yaml")
         monkeypatch.setenv("INJECTOR_AUTH", "off")
-        monkeypatch.setenv("INJECTOR_CLOCK_ORIGIN", str(fast_from(ORIGIN)))
+        monkeypatch.setenv("INJECTOR_CLOCK_ORIGIN", str(fast_from(ORIGIN, speed=SPEED)))
         monkeypatch.setenv("INJECTOR_CLOCK_SPEED", str(SPEED))
         yield parts
 
