@@ -11,7 +11,7 @@ from enum import StrEnum
 from injector.control.ramp_state import Observation, RampState
 from injector.pacing.ramp import Ramp, warmth
 
-IDLE_S, IDLE_OPERATIONS = 60.0, 3.0
+IDLE_S, IDLE_OPERATIONS = 60.0, 6.0
 """How long a group may show no operation without being idle: signals come by the minute, and of
 a slow group not by every minute."""
 

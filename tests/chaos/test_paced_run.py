@@ -92,7 +92,7 @@ def keeps_the_law(world):
 
 @pytest.mark.timeout(500)
 def test_two_services_ticked_all_the_time_climb_as_one(tmp_path):
-    with paced(tmp_path, speed=12.0, records=30_000) as world, world.another_service() as url:
+    with paced(tmp_path, speed=20.0, records=30_000) as world, world.another_service() as url:
         stop = threading.Event()
 
         def tick(service):

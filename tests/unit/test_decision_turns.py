@@ -45,7 +45,7 @@ def test_next_job_right_after_goes_on_at_the_rate():
     assert world.tick(20.0).rate == pytest.approx(RAMP.rate_at(29 * MINUTE))
 
 
-@pytest.mark.parametrize(("idle_s", "kind"), [(140, Kind.HOLD), (160, Kind.START)])
+@pytest.mark.parametrize(("idle_s", "kind"), [(290, Kind.HOLD), (310, Kind.START)])
 def test_slow_group_is_not_idle_between_two_operations(idle_s, kind):
     """At one operation in 50 s a whole minute may show none."""
     slow = Ramp(initial_rate=0.01)
