@@ -71,9 +71,10 @@ def _needs(model: type[BaseModel], name: str) -> str:
     schema = model.model_json_schema()["properties"][name]
     if "enum" in schema:
         return f"one of {', '.join(filter(None, schema['enum']))}"
+    if "examples" in schema:
+        return f"text such as {schema['examples'][0]}"
     if "pattern" in schema:
-        such_as = f"text such as {schema['examples'][0]}" if "examples" in schema else ""
-        return such_as or f"text: {schema.get('description', schema['pattern'])}"
+        return f"text: {schema.get('description', schema['pattern'])}"
     return f"a number from {schema['minimum']} to {schema['maximum']}"
 
 

@@ -38,10 +38,9 @@ class OperationTable:
     def list(
         self, *, group: str = "", limit: int = 100, may_act: bool = False
     ) -> Sequence[Operation]:
-        """Return operations, of one group or of all, newest first.
+        """Return operations of one group or of all, newest first.
 
-        With `may_act` only those that may still change something: the live ones, and those whose
-        end is not done yet.
+        With `may_act` only the live ones, and those whose end is not done yet.
         """
         query = select(operations).order_by(operations.c.key.desc()).limit(limit)
         if group:

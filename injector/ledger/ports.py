@@ -334,11 +334,7 @@ class Operations(Protocol):
     def list(
         self, *, group: str = "", limit: int = 100, may_act: bool = False
     ) -> Sequence[Operation]:
-        """Return operations, of one group or of all, newest first.
-
-        With `may_act` only those that may still change something: the live ones, and those whose
-        end is not done yet.
-        """
+        """Return operations, newest first; with `may_act` those that may still change something."""
 
     def open(self, group: str) -> Sequence[Operation]:
         """Return the group's operations that have something left to do, oldest first."""
