@@ -9,8 +9,8 @@ from h2.settings import SettingCodes
 from hpack import Encoder
 
 from injector.emulator.transport.heads import Head
-from injector.emulator.transport.http2 import PREFACE, Type, frame
 from injector.emulator.transport.session import Session
+from injector.http2.frames import PREFACE, Type, frame
 
 METHOD = "/google.cloud.tasks.v2.CloudTasks/CreateTask"
 HEADERS = (

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.emulator.rpc import Code, RpcError
-from injector.emulator.transport import http2
-from injector.emulator.transport.http2 import (
+from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
+from injector.http2 import frames
+from injector.http2.frames import (
     ACK,
     CONNECTION_WINDOW_BYTES,
     END_HEADERS,
@@ -22,7 +23,6 @@ from injector.emulator.transport.http2 import (
     Type,
     frame,
 )
-from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
 from tests.emulator.raw_client import HEADERS, HELLO, METHOD, Echo, RawClient, block, framed
 
 HEAD = frame(Type.HEADERS, END_HEADERS, 1, block())
@@ -181,7 +181,7 @@ def a_call(stream: int, message: bytes) -> bytes:
 def test_a_call_over_the_streams_that_are_taken_is_refused_and_the_next_is_taken():
     echo = Echo(max_streams=2, answers=False)
     echo.receive(HELLO, a_call(1, b"first"), a_call(3, b"second"))
-    assert echo.receive(a_call(5, b"refused")) == http2.rst_stream(5, Fault.REFUSED_STREAM)
+    assert echo.receive(a_call(5, b"refused")) == frames.rst_stream(5, Fault.REFUSED_STREAM)
     echo.session.answer(1, b"")
     echo.receive(a_call(7, b"third"))
     assert echo.bodies == [framed(b"first"), framed(b"second"), framed(b"third")]
@@ -247,7 +247,7 @@ FORBIDDEN = [
     ("no settings first", PREFACE + frame(Type.PING, 0, 0, bytes(8)), Fault.PROTOCOL_ERROR),
     ("a frame too large", HELLO + b"\x00\x40\x01" + bytes(6), Fault.FRAME_SIZE_ERROR),
     ("data of stream 0", HELLO + frame(Type.DATA, 0, 0, b"x"), Fault.PROTOCOL_ERROR),
-    ("stream 0 reset", HELLO + http2.rst_stream(0, Fault.CANCEL), Fault.PROTOCOL_ERROR),
+    ("stream 0 reset", HELLO + frames.rst_stream(0, Fault.CANCEL), Fault.PROTOCOL_ERROR),
     ("data of nothing", HELLO + frame(Type.DATA, 0, 1, b"x"), Fault.PROTOCOL_ERROR),
     ("a server's stream", HELLO + frame(Type.HEADERS, 4, 2, block()), Fault.PROTOCOL_ERROR),
     ("stream 0", HELLO + frame(Type.HEADERS, 4, 0, block()), Fault.PROTOCOL_ERROR),
@@ -259,10 +259,10 @@ FORBIDDEN = [
     ("half a setting", HELLO + frame(Type.SETTINGS, 0, 0, b"xxx"), Fault.FRAME_SIZE_ERROR),
     ("an ack with more", HELLO + frame(Type.SETTINGS, ACK, 0, bytes(6)), Fault.FRAME_SIZE_ERROR),
     ("a window too wide", HELLO + settings(initial_window_size=2**31), Fault.FLOW_CONTROL_ERROR),
-    ("a window overrun", HELLO + http2.window_update(0, 2**31 - 1), Fault.FLOW_CONTROL_ERROR),
-    ("an overrun", HELLO + HEAD + http2.window_update(1, 2**31 - 1), Fault.FLOW_CONTROL_ERROR),
-    ("widened by 0", HELLO + http2.window_update(0, 0), Fault.PROTOCOL_ERROR),
-    ("a closed one reset", HELLO + http2.rst_stream(9, Fault.CANCEL), Fault.PROTOCOL_ERROR),
+    ("a window overrun", HELLO + frames.window_update(0, 2**31 - 1), Fault.FLOW_CONTROL_ERROR),
+    ("an overrun", HELLO + HEAD + frames.window_update(1, 2**31 - 1), Fault.FLOW_CONTROL_ERROR),
+    ("widened by 0", HELLO + frames.window_update(0, 0), Fault.PROTOCOL_ERROR),
+    ("a closed one reset", HELLO + frames.rst_stream(9, Fault.CANCEL), Fault.PROTOCOL_ERROR),
     ("a short reset", HELLO + HEAD + frame(Type.RST_STREAM, 0, 1), Fault.FRAME_SIZE_ERROR),
     ("a short priority", HELLO + frame(Type.PRIORITY, 0, 1), Fault.FRAME_SIZE_ERROR),
     ("a stream goes away", HELLO + frame(Type.GOAWAY, 0, 1, bytes(8)), Fault.PROTOCOL_ERROR),
@@ -332,8 +332,8 @@ def test_windows_are_given_back_as_they_are_used():
     part = frame(Type.DATA, 0, 1, bytes(16_384))
     echo.receive(HELLO, HEAD)
     out = echo.receive(part * (CONNECTION_WINDOW_BYTES // 2 // 16_384))
-    assert out.count(http2.window_update(0, CONNECTION_WINDOW_BYTES // 2)) == 1
-    assert out.count(http2.window_update(1, STREAM_WINDOW_BYTES // 2)) == 16
+    assert out.count(frames.window_update(0, CONNECTION_WINDOW_BYTES // 2)) == 1
+    assert out.count(frames.window_update(1, STREAM_WINDOW_BYTES // 2)) == 16
 
 
 def test_a_request_larger_than_any_is_refused_and_what_follows_is_ignored():
@@ -341,7 +341,7 @@ def test_a_request_larger_than_any_is_refused_and_what_follows_is_ignored():
     part = frame(Type.DATA, 0, 1, bytes(16_384)) * 64
     echo.receive(HELLO, HEAD)
     out = b"".join(echo.receive(part) for _ in range(MAX_MESSAGE_BYTES // len(part) + 3))
-    assert out.count(http2.rst_stream(1, Fault.NO_ERROR)) == 1
+    assert out.count(frames.rst_stream(1, Fault.NO_ERROR)) == 1
     assert b"grpc-status\x018" in out
     assert echo.session.idle
 
@@ -362,7 +362,7 @@ def test_unfinished_requests_that_fill_the_memory_end_the_connection():
 def test_requests_that_ended_leave_room_for_others():
     echo = Echo(most_gathered_bytes=30_000)
     echo.receive(HELLO, unfinished(1, 10_000), unfinished(3, 10_000), unfinished(5, 10_000))
-    echo.receive(frame(Type.DATA, END_STREAM, 1), http2.rst_stream(3, Fault.CANCEL))
+    echo.receive(frame(Type.DATA, END_STREAM, 1), frames.rst_stream(3, Fault.CANCEL))
     echo.session.fail(5, RpcError(Code.ABORTED))
     echo.receive(unfinished(7, 15_000), unfinished(9, 15_000))
     assert echo.bodies == [bytes(10_000)]

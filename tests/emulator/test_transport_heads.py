@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.emulator.transport.deadline import seconds
-from injector.emulator.transport.heads import HeadReader
-from injector.emulator.transport.http2 import Broken
+from injector.emulator.transport.heads import head_reader
+from injector.http2.frames import Broken
 from tests.emulator.raw_client import HEADERS
 
 EXTRA = st.lists(
@@ -20,7 +20,7 @@ CALLS = st.lists(st.tuples(EXTRA, st.sampled_from([None, 0, 40, 100, 4096])), ma
 
 @given(CALLS)
 def test_remembered_headers_are_those_that_decoding_anew_would_give(calls):
-    encoder, reader, decoder = Encoder(), HeadReader(), Decoder()
+    encoder, reader, decoder = Encoder(), head_reader(), Decoder()
     for extra, resize in calls:
         if resize is not None:
             encoder.header_table_size = resize
@@ -44,7 +44,7 @@ PIECES = (
 
 @given(st.lists(st.lists(PIECES, max_size=8).map(b"".join), max_size=6))
 def test_any_blocks_mean_what_the_library_takes_them_for(blocks):
-    reader, decoder = HeadReader(), Decoder()
+    reader, decoder = head_reader(), Decoder()
     for block in blocks:
         try:
             fields = decoder.decode(block, raw=True)
@@ -58,7 +58,7 @@ def test_any_blocks_mean_what_the_library_takes_them_for(blocks):
 
 
 def test_a_repeated_block_is_decoded_once():
-    encoder, reader = Encoder(), HeadReader()
+    encoder, reader = Encoder(), head_reader()
     reader.read(encoder.encode(HEADERS))
     block = encoder.encode(HEADERS)
     assert reader.read(block) is reader.read(block)

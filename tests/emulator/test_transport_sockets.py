@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from injector.emulator.transport.http2 import END_HEADERS, END_STREAM, PREFACE, Type, frame
 from injector.event_loops import loops
+from injector.http2.frames import END_HEADERS, END_STREAM, PREFACE, Type, frame
 from tests.emulator.loop_thread import serving
 from tests.emulator.raw_client import HELLO, METHOD, block, framed
 

@@ -5,9 +5,9 @@ from collections import defaultdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.emulator.transport.frame_reader import FrameReader
-from injector.emulator.transport.http2 import END_STREAM, PREFACE, Type
 from injector.emulator.transport.outbox import Outbox
+from injector.http2.frame_reader import FrameReader
+from injector.http2.frames import END_STREAM, PREFACE, Type
 from tests.emulator.raw_client import Echo, RawClient, framed
 
 ENOUGH = 10_000_000
@@ -23,7 +23,7 @@ class Peer:
         self.windows: dict[int, int] = defaultdict(int)
         self.received: dict[int, bytes] = defaultdict(bytes)
         self.ended: list[int] = []
-        self._frames = FrameReader()
+        self._frames = FrameReader(preface=True)
         list(self._frames.read(PREFACE))
 
     def read(self) -> None:

@@ -8,28 +8,17 @@ from base64 import b64encode
 from functools import lru_cache
 from urllib.parse import quote
 
-from hpack.hpack import encode_integer
-
 from injector.emulator.rpc import RpcError
-from injector.emulator.transport.http2 import (
+from injector.http2.frames import (
     END_HEADERS,
     END_STREAM,
     MAX_FRAME_BYTES,
     Type,
     frame,
 )
+from injector.http2.header_blocks import field
 
 _READABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
-
-
-def field(name: str, value: str) -> bytes:
-    """Return one header field as HPACK's literal without indexing."""
-    return b"\x00" + _string(name) + _string(value)
-
-
-def _string(text: str) -> bytes:
-    raw = text.encode("latin-1")
-    return bytes(encode_integer(len(raw), 7)) + raw
 
 
 OK_HEADERS = b"\x88" + field("content-type", "application/grpc")

@@ -7,11 +7,11 @@ from typing import cast
 from injector.emulator.rpc import Converse, Dropped, Handle
 from injector.emulator.transport.conversations import Conversations, end_of
 from injector.emulator.transport.deadline import seconds
-from injector.emulator.transport.frame_reader import NotHttp2
 from injector.emulator.transport.heads import Head
-from injector.emulator.transport.http2 import Broken, goaway
 from injector.emulator.transport.messages import unpack
 from injector.emulator.transport.session import Session, Streaming
+from injector.http2.frame_reader import NotHttp2
+from injector.http2.frames import Broken, goaway
 
 _NOT_HTTP2 = (
     b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 35\r\n\r\n"

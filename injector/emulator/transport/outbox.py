@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from injector.emulator.transport.answers import OK_HEADERS, OK_TRAILERS, header_frames
-from injector.emulator.transport.http2 import (
+from injector.emulator.transport.messages import PREFIX_BYTES
+from injector.http2.frames import (
     END_HEADERS,
     END_STREAM,
     MAX_FRAME_BYTES,
@@ -14,7 +15,6 @@ from injector.emulator.transport.http2 import (
     Type,
     frame,
 )
-from injector.emulator.transport.messages import PREFIX_BYTES
 
 _DEFAULT_WINDOW_BYTES = 65_535
 _HEADERS = frame(Type.HEADERS, END_HEADERS, 0, OK_HEADERS)

@@ -4,10 +4,14 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from injector.emulator.rpc import RpcError
-from injector.emulator.transport import answers, http2
-from injector.emulator.transport.frame_reader import FrameReader
-from injector.emulator.transport.heads import Head, HeadReader
-from injector.emulator.transport.http2 import (
+from injector.emulator.transport import answers
+from injector.emulator.transport.heads import Head, head_reader
+from injector.emulator.transport.messages import PREFIX_BYTES, take_first, too_large
+from injector.emulator.transport.outbox import Outbox
+from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
+from injector.http2 import frames
+from injector.http2.frame_reader import FrameReader
+from injector.http2.frames import (
     ACK,
     CONNECTION_WINDOW_BYTES,
     END_HEADERS,
@@ -22,9 +26,6 @@ from injector.emulator.transport.http2 import (
     Setting,
     Type,
 )
-from injector.emulator.transport.messages import PREFIX_BYTES, take_first, too_large
-from injector.emulator.transport.outbox import Outbox
-from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
 
 _MOST_FRAMES_OF_A_BLOCK = 1000
 """Far more than its bytes can need; a flood of empty ones would never end."""
@@ -85,16 +86,16 @@ class Session:
         most_gathered_bytes: int = 2 * MAX_MESSAGE_BYTES,
         streaming: Streaming | None = None,
     ) -> None:
-        self.out = [http2.greeting(max_streams)]
+        self.out = [frames.greeting(max_streams)]
         self._ask = ask
         self._forget = forget
         self._streaming = streaming or Streaming()
         self._max_streams = max_streams
         self._most_gathered_bytes = most_gathered_bytes
         self._outbox = Outbox(self.out)
-        self._heads = HeadReader()
+        self._heads = head_reader()
         self._requests: dict[int, _Request] = {}
-        self._frames = FrameReader()
+        self._frames = FrameReader(preface=True)
         self._leaving = False
         self._expected: Type | None = Type.SETTINGS
         self._block = _Block(0, 0)
@@ -159,29 +160,29 @@ class Session:
     def leave(self) -> None:
         """Take no new calls; those under way may end."""
         self._leaving = True
-        self.out.append(http2.goaway(self._last, Fault.NO_ERROR))
+        self.out.append(frames.goaway(self._last, Fault.NO_ERROR))
 
-    def _end(self, stream: int, frames: bytes) -> None:
+    def _end(self, stream: int, last: bytes) -> None:
         request = self._requests.pop(stream, None)
         if request is None:
             return
         self._outbox.drop(stream)
-        self.out.append(frames)
+        self.out.append(last)
         if not request.whole:
             self._gathered -= len(request.body or b"")
-            self.out.append(http2.rst_stream(stream, Fault.NO_ERROR))
+            self.out.append(frames.rst_stream(stream, Fault.NO_ERROR))
 
     def _data(self, flags: int, stream: int, payload: bytes) -> None:
         self._owed += len(payload)
         if self._owed >= CONNECTION_WINDOW_BYTES // 2:
-            self.out.append(http2.window_update(0, self._owed))
+            self.out.append(frames.window_update(0, self._owed))
             self._owed = 0
         request = self._requests.get(stream)
         if request is None or request.whole:
             self._check_known(stream)
             return
         if flags & PADDED:
-            payload = http2.unpadded(flags & PADDED, payload)
+            payload = frames.unpadded(flags & PADDED, payload)
         if request.streams:
             self._take_messages(request, stream, payload)
             if flags & END_STREAM:
@@ -225,12 +226,12 @@ class Session:
         if len(request.body) > MAX_MESSAGE_BYTES + PREFIX_BYTES:
             self.fail(stream, too_large())
         elif request.owed >= STREAM_WINDOW_BYTES // 2:
-            self.out.append(http2.window_update(stream, request.owed))
+            self.out.append(frames.window_update(stream, request.owed))
             request.owed = 0
 
     def _headers(self, flags: int, stream: int, payload: bytes) -> None:
         if flags & (PADDED | PRIORITY):
-            payload = http2.unpadded(flags, payload)
+            payload = frames.unpadded(flags, payload)
         if flags & END_HEADERS:
             self._open(flags, stream, payload)
         else:
@@ -260,7 +261,7 @@ class Session:
         if self._leaving:
             return
         if len(self._requests) + len(self._outbox) >= self._max_streams:
-            self.out.append(http2.rst_stream(stream, Fault.REFUSED_STREAM))
+            self.out.append(frames.rst_stream(stream, Fault.REFUSED_STREAM))
             return
         request = self._requests[stream] = _Request(head, whole=bool(flags & END_STREAM))
         if head.refused:
@@ -305,9 +306,9 @@ class Session:
         if flags & ACK:
             _check_size(payload, 0)
             return
-        settings = http2.settings(payload)
+        settings = frames.settings(payload)
         self._outbox.start_at(settings.get(Setting.INITIAL_WINDOW_SIZE, self._outbox.initial))
-        self.out.append(http2.frame(Type.SETTINGS, ACK, 0))
+        self.out.append(frames.frame(Type.SETTINGS, ACK, 0))
 
     def _push_promise(self, _flags: int, _stream: int, _payload: bytes) -> None:
         raise Broken(Fault.PROTOCOL_ERROR, "a client's push")
@@ -317,7 +318,7 @@ class Session:
         if stream:
             raise Broken(Fault.PROTOCOL_ERROR, "a ping of a stream")
         if not flags & ACK:
-            self.out.append(http2.frame(Type.PING, ACK, 0, payload))
+            self.out.append(frames.frame(Type.PING, ACK, 0, payload))
 
     def _goaway(self, _flags: int, stream: int, _payload: bytes) -> None:
         if stream:

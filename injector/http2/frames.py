@@ -1,4 +1,4 @@
-"""HTTP/2 on the wire (RFC 9113): the frames a server of gRPC sends, and the names of things."""
+"""HTTP/2 on the wire (RFC 9113): the frames that gRPC needs, and the names of things."""
 
 from enum import IntEnum
 

@@ -1,8 +1,8 @@
-"""Cutting what a client sent into frames."""
+"""Cutting what a peer sent into frames."""
 
 from collections.abc import Iterator
 
-from injector.emulator.transport.http2 import (
+from injector.http2.frames import (
     FRAME_HEAD_BYTES,
     MAX_FRAME_BYTES,
     PREFACE,
@@ -12,11 +12,14 @@ from injector.emulator.transport.http2 import (
 
 
 class FrameReader:
-    """Gives the frames of a connection, and keeps what is not a whole one yet."""
+    """Gives the frames of a connection, and keeps what is not a whole one yet.
 
-    def __init__(self) -> None:
+    A client's begin after a preface, a server's at once.
+    """
+
+    def __init__(self, *, preface: bool) -> None:
         self._rest = b""
-        self._greeted = False
+        self._greeted = not preface
 
     def read(self, chunk: bytes) -> Iterator[tuple[int, int, int, bytes]]:
         """Yield type, flags, stream and payload of each frame that is now whole."""
