@@ -10,7 +10,9 @@ MAX_FRAME_BYTES = 16_384
 """The size of frame that we take: the protocol's own default, known to every client."""
 STREAM_WINDOW_BYTES = 4 * 1024 * 1024
 CONNECTION_WINDOW_BYTES = 64 * 1024 * 1024
-MAX_WINDOW_BYTES = 2**31 - 1
+WIDENED_BYTES = CONNECTION_WINDOW_BYTES - 65_535
+"""By how much a connection's window is widened at its start."""
+MAX_WINDOW_BYTES = MAX_STREAM = 2**31 - 1
 MAX_HEADER_BYTES = 64 * 1024
 """Both the most that a header block may hold packed, and unpacked."""
 
@@ -49,10 +51,11 @@ class Fault(IntEnum):
     CANCEL = 8
     COMPRESSION_ERROR = 9
     ENHANCE_YOUR_CALM = 11
+    INADEQUATE_SECURITY = 12
 
 
 class Setting(IntEnum):
-    """The settings that a server of gRPC sends or minds."""
+    """The settings that gRPC sends or minds."""
 
     ENABLE_PUSH = 2
     MAX_CONCURRENT_STREAMS = 3
@@ -76,16 +79,20 @@ def frame(kind: Type, flags: int, stream: int, payload: bytes = b"") -> bytes:
     return head + payload
 
 
-def greeting(max_streams: int) -> bytes:
-    """Return a server's first frames: its settings, and a wide window for the connection."""
-    settings = (
-        (Setting.MAX_CONCURRENT_STREAMS, max_streams),
-        (Setting.INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES),
-        (Setting.MAX_HEADER_LIST_SIZE, MAX_HEADER_BYTES),
+def settings_frame(*pairs: tuple[Setting, int]) -> bytes:
+    """Return the frame that tells the peer how one wants to be spoken to."""
+    packed = (key.to_bytes(2, "big") + value.to_bytes(4, "big") for key, value in pairs)
+    return frame(Type.SETTINGS, 0, 0, b"".join(packed))
+
+
+def header_frames(stream: int, block: bytes, flags: int = END_STREAM) -> bytes:
+    """Return a HEADERS frame, and CONTINUATIONs if it needs any; by default it ends its stream."""
+    parts = [block[at : at + MAX_FRAME_BYTES] for at in range(0, len(block), MAX_FRAME_BYTES)]
+    kinds = [(Type.HEADERS, flags)] + [(Type.CONTINUATION, 0)] * (len(parts) - 1)
+    return b"".join(
+        frame(kind, flag | (END_HEADERS if part is parts[-1] else 0), stream, part)
+        for (kind, flag), part in zip(kinds, parts, strict=True)
     )
-    packed = b"".join(key.to_bytes(2, "big") + value.to_bytes(4, "big") for key, value in settings)
-    widened = CONNECTION_WINDOW_BYTES - 65_535
-    return frame(Type.SETTINGS, 0, 0, packed) + window_update(0, widened)
 
 
 def window_update(stream: int, increment: int) -> bytes:

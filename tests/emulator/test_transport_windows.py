@@ -17,8 +17,8 @@ class Peer:
     """A client that counts what it is sent against what it has said it would take."""
 
     def __init__(self) -> None:
-        self.out: list[bytes] = []
-        self.outbox = Outbox(self.out)
+        self.outbox = Outbox()
+        self.out = self.outbox.out
         self.window = self.initial = 65_535
         self.windows: dict[int, int] = defaultdict(int)
         self.received: dict[int, bytes] = defaultdict(bytes)

@@ -9,13 +9,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from injector.emulator.rpc import RpcError
-from injector.http2.frames import (
-    END_HEADERS,
-    END_STREAM,
-    MAX_FRAME_BYTES,
-    Type,
-    frame,
-)
+from injector.http2.frames import header_frames
 from injector.http2.header_blocks import field
 
 _READABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
@@ -51,13 +45,3 @@ def trailers(error: RpcError | None) -> bytes:
 def refused(stream: int, status: int) -> bytes:
     """Return the frames that answer what is no gRPC call with an HTTP status."""
     return header_frames(stream, field(":status", str(status)))
-
-
-def header_frames(stream: int, block: bytes) -> bytes:
-    """Return a HEADERS frame that ends its stream, and CONTINUATIONs if it needs any."""
-    parts = [block[at : at + MAX_FRAME_BYTES] for at in range(0, len(block), MAX_FRAME_BYTES)]
-    kinds = [(Type.HEADERS, END_STREAM)] + [(Type.CONTINUATION, 0)] * (len(parts) - 1)
-    return b"".join(
-        frame(kind, flags | (END_HEADERS if part is parts[-1] else 0), stream, part)
-        for (kind, flags), part in zip(kinds, parts, strict=True)
-    )

@@ -4,8 +4,8 @@ import zlib
 
 from injector.emulator.rpc import Code, RpcError
 from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
+from injector.http2.messages import PREFIX_BYTES
 
-PREFIX_BYTES = 5
 _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 
 

@@ -1,34 +1,26 @@
 """The server's side of one HTTP/2 connection, without the connection: bytes in, frames out."""
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from injector.emulator.rpc import RpcError
 from injector.emulator.transport import answers
 from injector.emulator.transport.heads import Head, head_reader
-from injector.emulator.transport.messages import PREFIX_BYTES, take_first, too_large
+from injector.emulator.transport.messages import take_first, too_large
 from injector.emulator.transport.outbox import Outbox
 from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
 from injector.http2 import frames
 from injector.http2.frame_reader import FrameReader
 from injector.http2.frames import (
-    ACK,
-    CONNECTION_WINDOW_BYTES,
-    END_HEADERS,
     END_STREAM,
-    MAX_HEADER_BYTES,
-    MAX_WINDOW_BYTES,
     PADDED,
-    PRIORITY,
     STREAM_WINDOW_BYTES,
     Broken,
     Fault,
     Setting,
-    Type,
 )
-
-_MOST_FRAMES_OF_A_BLOCK = 1000
-"""Far more than its bytes can need; a flood of empty ones would never end."""
+from injector.http2.messages import PREFIX_BYTES
+from injector.http2.side import Side
 
 
 @dataclass(slots=True)
@@ -45,16 +37,6 @@ class _Request:
     owed: int = 0
 
 
-@dataclass(slots=True)
-class _Block:
-    """A header block of which CONTINUATIONs are to come."""
-
-    stream: int
-    flags: int
-    packed: bytearray = field(default_factory=bytearray)
-    frames: int = 1
-
-
 def _unheard(_stream: int, _head: Head, _message: bytes | None) -> None:
     """Take no messages: no method streams."""
 
@@ -67,7 +49,7 @@ class Streaming:
     hear: Callable[[int, Head, bytes | None], None] = _unheard
 
 
-class Session:
+class Session(Side[Outbox]):
     """Keeps a connection's state and tells `ask` of each whole request.
 
     `ask` is given the stream, the head and the body, and answers through `answer` or `fail`, at
@@ -86,32 +68,16 @@ class Session:
         most_gathered_bytes: int = 2 * MAX_MESSAGE_BYTES,
         streaming: Streaming | None = None,
     ) -> None:
-        self.out = [frames.greeting(max_streams)]
+        super().__init__(FrameReader(preface=True), Outbox(*_greeting(max_streams)))
         self._ask = ask
         self._forget = forget
         self._streaming = streaming or Streaming()
         self._max_streams = max_streams
         self._most_gathered_bytes = most_gathered_bytes
-        self._outbox = Outbox(self.out)
         self._heads = head_reader()
         self._requests: dict[int, _Request] = {}
-        self._frames = FrameReader(preface=True)
         self._leaving = False
-        self._expected: Type | None = Type.SETTINGS
-        self._block = _Block(0, 0)
-        self._last = self._owed = self._gathered = 0
-        self._take: tuple[Callable[[int, int, bytes], None], ...] = (
-            self._data,
-            self._headers,
-            self._priority,
-            self._rst_stream,
-            self._settings,
-            self._push_promise,
-            self._ping,
-            self._goaway,
-            self._window_update,
-            self._continuation,
-        )
+        self._last = self._gathered = 0
 
     @property
     def last_stream(self) -> int:
@@ -121,20 +87,12 @@ class Session:
     @property
     def idle(self) -> bool:
         """Tell whether no call is under way."""
-        return not self._requests and not self._outbox
-
-    def receive(self, chunk: bytes) -> None:
-        """Take what the client sent; raise Broken when it is not HTTP/2."""
-        for kind, flags, stream, payload in self._frames.read(chunk):
-            if self._expected is not None and kind != self._expected:
-                raise Broken(Fault.PROTOCOL_ERROR, f"frame {kind} in place of {self._expected}")
-            if kind <= Type.CONTINUATION:
-                self._take[kind](flags, stream, payload)
+        return not self._requests and not self._sent
 
     def answer(self, stream: int, message: bytes) -> None:
         """End a call with a message and the status OK."""
         if self._requests.pop(stream, None):
-            self._outbox.put(stream, message)
+            self._sent.put(stream, message)
 
     def fail(self, stream: int, error: RpcError) -> None:
         """End a call with another status, and without a message."""
@@ -143,19 +101,19 @@ class Session:
     def say(self, stream: int, message: bytes) -> None:
         """Send one message of a streaming call."""
         if stream in self._requests:
-            self._outbox.say(stream, message)
+            self._sent.say(stream, message)
 
     def finish(self, stream: int, error: RpcError | None = None) -> None:
         """End a streaming call: well, or with an error."""
-        if error is not None and stream not in self._outbox:
+        if error is not None and stream not in self._sent:
             self.fail(stream, error)
         elif request := self._requests.pop(stream, None):
             self._gathered -= len(request.body or b"")
-            self._outbox.finish(stream, answers.trailers(error))
+            self._sent.finish(stream, answers.trailers(error))
 
     def unsent(self, stream: int) -> int:
         """Return how many bytes of a streaming call its client does not take yet."""
-        return self._outbox.unsent(stream)
+        return self._sent.unsent(stream)
 
     def leave(self) -> None:
         """Take no new calls; those under way may end."""
@@ -166,20 +124,17 @@ class Session:
         request = self._requests.pop(stream, None)
         if request is None:
             return
-        self._outbox.drop(stream)
+        self._sent.drop(stream)
         self.out.append(last)
         if not request.whole:
             self._gathered -= len(request.body or b"")
             self.out.append(frames.rst_stream(stream, Fault.NO_ERROR))
 
     def _data(self, flags: int, stream: int, payload: bytes) -> None:
-        self._owed += len(payload)
-        if self._owed >= CONNECTION_WINDOW_BYTES // 2:
-            self.out.append(frames.window_update(0, self._owed))
-            self._owed = 0
+        self._owe(len(payload))
         request = self._requests.get(stream)
         if request is None or request.whole:
-            self._check_known(stream)
+            self._check_opened(stream)
             return
         if flags & PADDED:
             payload = frames.unpadded(flags & PADDED, payload)
@@ -229,28 +184,7 @@ class Session:
             self.out.append(frames.window_update(stream, request.owed))
             request.owed = 0
 
-    def _headers(self, flags: int, stream: int, payload: bytes) -> None:
-        if flags & (PADDED | PRIORITY):
-            payload = frames.unpadded(flags, payload)
-        if flags & END_HEADERS:
-            self._open(flags, stream, payload)
-        else:
-            self._block = _Block(stream, flags, bytearray(payload))
-            self._expected = Type.CONTINUATION
-
-    def _continuation(self, flags: int, stream: int, payload: bytes) -> None:
-        block = self._block
-        if self._expected is None or stream != block.stream:
-            raise Broken(Fault.PROTOCOL_ERROR, "a CONTINUATION of nothing")
-        block.packed += payload
-        block.frames += 1
-        if len(block.packed) > MAX_HEADER_BYTES or block.frames > _MOST_FRAMES_OF_A_BLOCK:
-            raise Broken(Fault.ENHANCE_YOUR_CALM, "a header block without end")
-        if flags & END_HEADERS:
-            self._expected = None
-            self._open(block.flags, stream, bytes(block.packed))
-
-    def _open(self, flags: int, stream: int, block: bytes) -> None:
+    def _hear(self, flags: int, stream: int, block: bytes) -> None:
         head = self._heads.read(block)
         if not stream & 1:
             raise Broken(Fault.PROTOCOL_ERROR, f"a request on stream {stream}")
@@ -260,7 +194,7 @@ class Session:
         self._last = stream
         if self._leaving:
             return
-        if len(self._requests) + len(self._outbox) >= self._max_streams:
+        if len(self._requests) + len(self._sent) >= self._max_streams:
             self.out.append(frames.rst_stream(stream, Fault.REFUSED_STREAM))
             return
         request = self._requests[stream] = _Request(head, whole=bool(flags & END_STREAM))
@@ -285,61 +219,30 @@ class Session:
             return
         self._complete(request, stream, b"")
 
-    def _priority(self, _flags: int, _stream: int, payload: bytes) -> None:
-        _check_size(payload, 5)
-
-    def _rst_stream(self, _flags: int, stream: int, payload: bytes) -> None:
-        _check_size(payload, 4)
-        self._check_known(stream)
+    def _reset(self, stream: int, fault: int) -> None:  # noqa: ARG002  # all mean the same
         request = self._requests.pop(stream, None)
-        self._outbox.drop(stream)
+        self._sent.drop(stream)
         if request is None:
             return
         self._gathered -= len(request.body or b"")
         if request.whole or request.streams:
             self._forget(stream)
 
-    def _settings(self, flags: int, stream: int, payload: bytes) -> None:
-        self._expected = None
-        if stream:
-            raise Broken(Fault.PROTOCOL_ERROR, "settings of a stream")
-        if flags & ACK:
-            _check_size(payload, 0)
-            return
-        settings = frames.settings(payload)
-        self._outbox.start_at(settings.get(Setting.INITIAL_WINDOW_SIZE, self._outbox.initial))
-        self.out.append(frames.frame(Type.SETTINGS, ACK, 0))
+    def _go_away(self, last: int) -> None:
+        """Go on: what a client has asked is answered all the same."""
 
-    def _push_promise(self, _flags: int, _stream: int, _payload: bytes) -> None:
-        raise Broken(Fault.PROTOCOL_ERROR, "a client's push")
+    def _opened(self, stream: int) -> bool:
+        return 0 < stream <= self._last
 
-    def _ping(self, flags: int, stream: int, payload: bytes) -> None:
-        _check_size(payload, 8)
-        if stream:
-            raise Broken(Fault.PROTOCOL_ERROR, "a ping of a stream")
-        if not flags & ACK:
-            self.out.append(frames.frame(Type.PING, ACK, 0, payload))
-
-    def _goaway(self, _flags: int, stream: int, _payload: bytes) -> None:
-        if stream:
-            raise Broken(Fault.PROTOCOL_ERROR, "a stream goes away")
-
-    def _window_update(self, _flags: int, stream: int, payload: bytes) -> None:
-        _check_size(payload, 4)
-        if stream:
-            self._check_known(stream)
-        increment = int.from_bytes(payload, "big") & MAX_WINDOW_BYTES
-        if not increment:
-            raise Broken(Fault.PROTOCOL_ERROR, "a window widened by nothing")
-        if stream == 0 or stream in self._requests or stream in self._outbox:
-            self._outbox.widen(stream, increment)
-
-    def _check_known(self, stream: int) -> None:
-        """Refuse a frame on a stream that was never opened; one that has ended may be late."""
-        if stream > self._last or stream == 0:
-            raise Broken(Fault.PROTOCOL_ERROR, f"stream {stream} is not open")
+    def _minds(self, stream: int) -> bool:
+        return stream in self._requests or super()._minds(stream)
 
 
-def _check_size(payload: bytes, size: int) -> None:
-    if len(payload) != size:
-        raise Broken(Fault.FRAME_SIZE_ERROR, f"{len(payload)} bytes, not {size}")
+def _greeting(max_streams: int) -> tuple[bytes, bytes]:
+    """Return our first frames: the settings, and a wide window for the connection."""
+    settings = frames.settings_frame(
+        (Setting.MAX_CONCURRENT_STREAMS, max_streams),
+        (Setting.INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES),
+        (Setting.MAX_HEADER_LIST_SIZE, frames.MAX_HEADER_BYTES),
+    )
+    return settings, frames.window_update(0, frames.WIDENED_BYTES)
