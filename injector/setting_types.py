@@ -6,12 +6,10 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SkipValidation
-from pydantic_settings import NoDecode
 
 from injector.delivery.address import EMULATOR_PORT, parse_address
 from injector.errors import Misused
 from injector.groups import Group
-from injector.manifest import load_groups
 
 
 def _emails(value: object) -> object:
@@ -33,6 +31,8 @@ def _groups(value: object) -> object:
     """Read groups written in place, or in the file that the text names."""
     if not isinstance(value, str):
         return value
+    from injector.manifest.groups_file import load_groups  # noqa: PLC0415  (YAML is slow to load)
+
     try:
         if "\n" in value or value.lstrip().startswith("{"):
             return load_groups(value, source="groups")
@@ -66,9 +66,9 @@ def _host_and_port(value: str) -> str:
 
 
 Seconds = Annotated[float, Field(gt=0, le=1800, allow_inf_nan=False)]
-Emails = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_emails)]
-Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
-Groups = Annotated[SkipValidation[Mapping[str, Group]], NoDecode, BeforeValidator(_groups)]
+Emails = Annotated[tuple[str, ...], BeforeValidator(_emails)]
+Places = Annotated[tuple[str, ...], BeforeValidator(_places)]
+Groups = Annotated[SkipValidation[Mapping[str, Group]], BeforeValidator(_groups)]
 HedgeDelay = Annotated[float, AfterValidator(_hedge_delay)]
 Url = Annotated[str, AfterValidator(base_url_of)]
 Address = Annotated[str, AfterValidator(_host_and_port)]

@@ -13,9 +13,8 @@ from itertools import pairwise
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from injector.clock import Clock, FastClock, SystemClock
 from injector.errors import Misused
@@ -25,16 +24,13 @@ _PREFIX = "INJECTOR_"
 _SHOWN = 80
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """What the environment says. Each field's description is what its value needs to be.
 
-    An empty variable counts as unset. The first of `queue_callers` is whom the injector's own
-    tasks call as.
+    The first of `queue_callers` is whom the injector's own tasks call as.
     """
 
-    model_config = SettingsConfigDict(
-        env_prefix=_PREFIX, env_ignore_empty=True, frozen=True, populate_by_name=True
-    )
+    model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
 
     ledger_url: str = Field(
         "sqlite:///.injector/ledger.db",
@@ -317,18 +313,23 @@ def _emulator_token_faults(settings: Settings) -> Iterator[Fault]:
 
 def _read() -> tuple[Settings, list[Fault]]:
     """Read what can be read, with the default in place of each value that cannot be used."""
-    faults = list(_unknown(os.environ))
+    faults, texts = list(_unknown(os.environ)), _set(os.environ)
     try:
-        return Settings(), faults
+        return Settings.model_validate(texts), faults
     except ValidationError as error:
-        wrong = {str(found["loc"][0]): found for found in error.errors()}
+        wrong = {_field_of(str(found["loc"][0])): found for found in error.errors()}
     faults += [_fault(name, found["input"], found["msg"]) for name, found in wrong.items()]
-    names = (_field_of(name) for name in wrong)
-    defaults = {
-        name: Settings.model_fields[name].get_default(call_default_factory=True, validated_data={})
-        for name in names
+    usable = {name: text for name, text in texts.items() if name not in wrong}
+    return Settings.model_validate(usable), faults
+
+
+def _set(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of each field that is set, by its first variable; an empty one is not."""
+    found = {
+        name: next((text for key in _variables_of(name) if (text := environ.get(key))), "")
+        for name in Settings.model_fields
     }
-    return Settings(**defaults), faults
+    return {name: text for name, text in found.items() if text}
 
 
 def _unknown(environ: Mapping[str, str]) -> Iterator[Fault]:
@@ -340,8 +341,7 @@ def _unknown(environ: Mapping[str, str]) -> Iterator[Fault]:
             yield Fault(key, environ[key], f"is not a setting{remedy}")
 
 
-def _fault(name: str, value: object, message: str) -> Fault:
-    field = _field_of(name)
+def _fault(field: str, value: object, message: str) -> Fault:
     if field == "groups":
         return Fault(_key(field), value, message.removeprefix("Value error, "))
     shown = value if Settings.model_fields[field].repr else "…"
@@ -357,7 +357,11 @@ def _field_of(location: str) -> str:
 
 def _key(name: str) -> str:
     """Return the environment variable of a field."""
-    return next(iter(_aliases(name)), f"{_PREFIX}{name.upper()}")
+    return _variables_of(name)[0]
+
+
+def _variables_of(name: str) -> list[str]:
+    return _aliases(name) or [f"{_PREFIX}{name.upper()}"]
 
 
 def _aliases(name: str) -> list[str]:

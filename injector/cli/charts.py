@@ -7,8 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import click
-import leather
-import plotille
 
 from injector.cli.output import console, rate
 from injector.errors import Misused
@@ -53,6 +51,8 @@ def draw(title: str, curves: Sequence[Curve]) -> None:
 
 def in_text(title: str, curves: Sequence[Curve], *, coloured: bool) -> str:
     """Return the curves as lines of braille dots."""
+    import plotille  # noqa: PLC0415  (only a terminal needs it)
+
     figure = plotille.Figure()
     figure.width, figure.height = WIDTH, HEIGHT
     figure.with_colors = coloured
@@ -77,6 +77,8 @@ def write_svg(path: Path, title: str, curves: Sequence[Curve]) -> None:
 
 def in_svg(title: str, curves: Sequence[Curve]) -> str:
     """Return the curves as an SVG document."""
+    import leather  # noqa: PLC0415  (only a file needs it)
+
     chart = leather.Chart(title)
     chart.add_x_axis(name="minutes")
     chart.add_y_scale(0, max(1.0, *_values(curves)))

@@ -4,7 +4,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 
@@ -15,14 +15,12 @@ from google.auth.transport.requests import Request
 from injector.cli.client import Json, Service
 from injector.cli.finding import Finding, ok
 from injector.cli.rights import judged, lacks_seen_by, own_store
+from injector.cli.seen import seen_by
 from injector.delivery.credentials import application_default
-from injector.delivery.ports import QueueAdmin, Topics
 from injector.errors import InjectorError, Misused, NotFound, Refused
-from injector.groups import Group
 from injector.ledger.schema import version_of
 from injector.ledger.tables import REVISION
 from injector.queues.access import admin_at, topics_at
-from injector.queues.preflight import look_at_all
 from injector.settings import Settings
 from injector.staging.folder import Folder
 
@@ -246,11 +244,6 @@ class Checks:
             yield Finding("events", "fault", str(error), mend)
         else:
             yield ok("events", f"topic {topic} can be published to")
-
-
-def seen_by(admin: QueueAdmin, group: Group, topics: Topics) -> list[Json]:
-    """Return a group's queues and topic as the service shows them."""
-    return [asdict(queue) for queue in look_at_all(group, admin, topics)]
 
 
 def _limits(seen: Sequence[Mapping[str, object]]) -> str:

@@ -1,26 +1,20 @@
 """The service, as the command line talks to it."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
-import requests
-import tenacity
-
 from injector.clock import Clock, SystemClock
-from injector.errors import Conflict, InjectorError, Misused, NotFound, Refused, Retryable
+
+if TYPE_CHECKING:
+    import requests
 
 Json = dict[str, object]
 
 ATTEMPTS = 5
-TIMEOUT_S = 30.0
 PAGE = 200
-MOST_ASKED_S = 60.0
-_GROWING = tenacity.wait_exponential(multiplier=0.5, max=8)
-_JITTER = tenacity.wait_random(0, 0.5)
-_WAY_IN = "set INJECTOR_TOKEN, or INJECTOR_IMPERSONATE to a service account that it lets in"
+CREATED = 201
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +43,7 @@ class Service:
         if parent:
             body |= {"parent": parent, "keeps_names": keeps_names}
         answer = self._ask("POST", "/jobs", json=body)
-        return _object(answer), answer.status_code == requests.codes.created
+        return _object(answer), answer.status_code == CREATED
 
     def act(self, job: str, act: str, **body: object) -> Json:
         """Do something with the job, such as pause; return what the service then shows."""
@@ -109,17 +103,11 @@ class Service:
         query = {"first": str(first), "chunks": str(chunks), "all": str(every).lower()}
         return self._ask("GET", f"/jobs/{job}/report", params=query).content
 
-    def health(self) -> requests.Response:
+    def health(self) -> "requests.Response":
         """Return whether the service answers and its ledger too, whatever it says."""
-        try:
-            return requests.get(
-                f"{self.url}/ready",
-                headers=self._headers(),
-                timeout=TIMEOUT_S,
-                allow_redirects=False,
-            )
-        except requests.RequestException as error:
-            raise _away(self.url) from error
+        from injector.cli import asking  # noqa: PLC0415  (slow, and only asking needs it)
+
+        return asking.health(self.url, self._headers())
 
     def group(self, name: str) -> Json:
         """Return the group; raises NotFound."""
@@ -129,7 +117,7 @@ class Service:
         """Begin an operation on the group; return it, and whether it is new."""
         body: Json = {"kind": kind, "spec": spec}
         answer = self._ask("POST", f"/groups/{group}/operations", json=body)
-        return _object(answer), answer.status_code == requests.codes.created
+        return _object(answer), answer.status_code == CREATED
 
     def plan(self, group: str, kind: str, spec: Json) -> Json:
         """Return what an operation on the group would do."""
@@ -168,111 +156,27 @@ class Service:
         json: Json | None = None,
         params: Mapping[str, str] | None = None,
         once: bool = False,
-    ) -> requests.Response:
+    ) -> "requests.Response":
         """Ask, again if need be; what is marked `once` is done once however often it is sent."""
+        from injector.cli import asking  # noqa: PLC0415  (slow, and only asking needs it)
+
         headers = self._headers()
         if once:
             headers["Idempotency-Key"] = uuid4().hex
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(Retryable),
-            stop=tenacity.stop_after_attempt(self.attempts),
-            wait=_wait,
+        return asking.ask(
+            asking.Call(self.url, method, path, headers, json, params),
+            attempts=self.attempts,
             sleep=self.clock.sleep,
-            before_sleep=self._announce,
-            reraise=True,
+            announce=self.announce,
         )
-        return retrying(self._send, method, path, json=json, params=params, headers=headers)
 
     def _headers(self) -> dict[str, str]:
         """Say who asks; raises Misused where the token that is needed cannot be had."""
         token = self.identity()
         return {"Authorization": f"Bearer {token}"} if token else {}
 
-    def _announce(self, state: tenacity.RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        wait_s = state.next_action.sleep if state.next_action else 0.0
-        self.announce(f"{error} Trying again in {wait_s:.1f} s")
 
-    def _send(
-        self,
-        method: str,
-        path: str,
-        *,
-        json: Json | None,
-        params: Mapping[str, str] | None,
-        headers: Mapping[str, str],
-    ) -> requests.Response:
-        try:
-            answer = requests.request(
-                method,
-                self.url + path,
-                json=json,
-                params=params,
-                headers=dict(headers),
-                timeout=TIMEOUT_S,
-                allow_redirects=False,
-            )
-        except requests.exceptions.InvalidURL as error:
-            raise Misused(f"{self.url} is not a service's URL: {error}") from error
-        except requests.RequestException as error:
-            raise _away(self.url) from error
-        if not answer.ok or answer.is_redirect:
-            raise _verdict(answer, self.url)
-        return answer
+def _object(answer: "requests.Response") -> Json:
+    from injector.cli.asking import object_of  # noqa: PLC0415  (loaded when it was asked)
 
-
-def _wait(state: tenacity.RetryCallState) -> float:
-    """Wait longer each time, and no shorter than the service asks."""
-    return max(_GROWING(state), _asked(state)) + _JITTER(state)
-
-
-def _away(url: str) -> Retryable:
-    return Retryable(f"the service at {url} cannot be reached; is it up?")
-
-
-def _verdict(answer: requests.Response, url: str) -> InjectorError:
-    """Turn an error's status into the product's own verdict."""
-    status, detail = answer.status_code, _detail(answer)
-    if status in {401, 403}:
-        return Refused(f"the service at {url} does not let you in: {detail}; {_WAY_IN}")
-    if status == 429 or status >= 500:
-        return Retryable(
-            f"the service at {url} answered {status}: {detail}",
-            retry_after_s=_asked_to_wait(answer),
-        )
-    if status < 400:
-        return Misused(f"{url} answered {status}; it does not seem to be an injector service")
-    kinds: dict[int, type[Misused]] = {404: NotFound, 409: Conflict}
-    return kinds.get(status, Misused)(detail)
-
-
-def _asked_to_wait(answer: requests.Response) -> float | None:
-    """Return the seconds of Retry-After, within reason; None where it says nothing, or a date."""
-    text = answer.headers.get("Retry-After", "")
-    return min(float(text), MOST_ASKED_S) if re.fullmatch("[0-9]{1,9}", text) else None
-
-
-def _asked(state: tenacity.RetryCallState) -> float:
-    """Wait as long as the service asks to be left alone."""
-    error = state.outcome.exception() if state.outcome else None
-    return (error.retry_after_s or 0.0) if isinstance(error, Retryable) else 0.0
-
-
-def _detail(answer: requests.Response) -> str:
-    """Return the detail of a problem document (RFC 9457), or the status line's words."""
-    try:
-        found = answer.json()
-    except ValueError:
-        return answer.reason or str(answer.status_code)
-    detail = found.get("detail") or found.get("title") if isinstance(found, dict) else None
-    return str(detail or answer.reason)
-
-
-def _object(answer: requests.Response) -> Json:
-    try:
-        found = answer.json()
-    except ValueError as error:
-        raise Misused(f"{answer.url} did not answer in JSON; is it an injector service?") from error
-    if not isinstance(found, dict):
-        raise Misused(f"{answer.url} did not answer as an injector service does")
-    return found
+    return object_of(answer)

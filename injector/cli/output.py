@@ -4,18 +4,21 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _WIDE = 10_000
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def console(*, stderr: bool = False) -> Console:
+def console(*, stderr: bool = False) -> "Console":
     """Return the console: coloured on a terminal, save under NO_COLOR; else plain, unwrapped."""
+    from rich.console import Console  # noqa: PLC0415  (slow, and what prints JSON has no need)
+
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
         return Console(stderr=stderr, highlight=False)
@@ -35,6 +38,9 @@ def print_lines(values: Iterable[object]) -> None:
 
 def print_pairs(pairs: Mapping[str, str]) -> None:
     """Print names with their values, in two columns."""
+    from rich.table import Table  # noqa: PLC0415  (as above)
+    from rich.text import Text  # noqa: PLC0415
+
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column()
@@ -45,6 +51,9 @@ def print_pairs(pairs: Mapping[str, str]) -> None:
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
     """Print rows under headings; a heading that begins with > is that of numbers."""
+    from rich.table import Table  # noqa: PLC0415  (as above)
+    from rich.text import Text  # noqa: PLC0415
+
     table = Table(box=None, title=title or None, title_justify="left", pad_edge=False)
     for heading in headings:
         table.add_column(

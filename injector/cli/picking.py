@@ -9,7 +9,7 @@ import msgspec
 from injector.cli.client import Service
 from injector.cli.job_view import number
 from injector.cli.report import rows
-from injector.control.report import Row
+from injector.control.row import Row
 from injector.errors import Misused
 from injector.pacing.ramp import CHUNK
 from injector.staging import Pick

@@ -1,14 +1,8 @@
 """The queues of a plan: asked for at the service, or at the emulator, before anything is sent."""
 
-from collections.abc import Sequence
-
-from injector.cli.checks import seen_by
-from injector.cli.client import Json, Service
-from injector.delivery.ports import Topics
+from injector.cli.client import Service
 from injector.errors import NotFound, Retryable
 from injector.groups import Group
-from injector.queues.access import admin_at, topics_at
-from injector.queues.preflight import look_at_topic
 
 
 def queue_problems(  # noqa: PLR0913  (all that may be asked)
@@ -27,21 +21,16 @@ def queue_problems(  # noqa: PLR0913  (all that may be asked)
     """
     try:
         if service:
-            return _problems(service.queues(group.name))
+            queues = service.queues(group.name)
+            return tuple(str(queue["problem"]) for queue in queues if queue["problem"])
         if emulator_host and known_here:
-            with admin_at(emulator_host) as admin, topics_at(pubsub_host) as topics:
-                return (*_problems(seen_by(admin, group, topics)), *_untold(told, topics))
+            from injector.cli.seen import problems_seen  # noqa: PLC0415  (Google's client is slow)
+
+            return problems_seen(
+                group, emulator_host=emulator_host, pubsub_host=pubsub_host, told=told
+            )
     except NotFound:
         return ()  # the service does not have the group, or is older: others say so
     except Retryable as error:
         return (f"the queues could not be looked at: {error}",)
     return ()
-
-
-def _untold(topic: str | None, topics: Topics) -> tuple[str, ...]:
-    problem = look_at_topic(topic, topics).problem if topic else ""
-    return (f"notify.topic: {problem}",) if problem else ()
-
-
-def _problems(queues: Sequence[Json]) -> tuple[str, ...]:
-    return tuple(str(queue["problem"]) for queue in queues if queue["problem"])

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 import click
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bars
 
 from injector.cli.known_group import unknown_group
 from injector.cli.output import console, count
@@ -20,7 +18,7 @@ from injector.groups import Group
 from injector.manifest import load_groups, load_manifest, parse_manifest
 from injector.manifest.schema import Manifest
 from injector.settings import Settings
-from injector.staging.meter import Progress
+from injector.staging.meter import Progress as Read
 from injector.staging.source import Source, source_of
 
 STANDARD_INPUT = "-"
@@ -119,9 +117,20 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
 
 
 @contextmanager
-def staging_bar() -> Iterator[Callable[[Progress], None]]:
+def staging_bar() -> Iterator[Callable[[Read], None]]:
     """Show how far the reading is, on a terminal; give the function that is told of it."""
     screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import (  # noqa: PLC0415  (only a terminal needs it)
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
@@ -129,10 +138,10 @@ def staging_bar() -> Iterator[Callable[[Progress], None]]:
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+    with Progress(*columns, console=screen, transient=True) as bars:
         task = bars.add_task("reading", total=None, note="")
 
-        def show(progress: Progress) -> None:
+        def show(progress: Read) -> None:
             bars.update(
                 task,
                 total=progress.bytes_total,

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import fsspec
 import msgspec
 
-from injector.control.report import Row
+from injector.control.row import Row
 from injector.errors import Misused
 
 FORMATS = ("jsonl", "csv", "parquet")

@@ -17,7 +17,6 @@ from injector.cli.plan_view import show_plan, show_rejects, show_warnings
 from injector.cli.planning import Plan, make_plan
 from injector.cli.preflight import queue_problems
 from injector.cli.reading import Reading, reading_options, staging_bar
-from injector.cli.watch import watch
 from injector.errors import Misused
 from injector.groups import Group
 from injector.manifest.rendering import compile_job
@@ -65,7 +64,11 @@ def command(  # noqa: PLR0913  (one for each option)
     if not _is_wanted(plan, is_sure=is_sure):
         return 1
     _register(service, plan.manifest, staged, as_json=as_json)
-    return watch(service, plan.manifest.job) if follows else 0
+    if not follows:
+        return 0
+    from injector.cli.watch import watch  # noqa: PLC0415  (its bars are slow to load)
+
+    return watch(service, plan.manifest.job)
 
 
 def _store_for(service: Service, store: str | None) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from injector.control.row import Row
 from injector.errors import Rejected
 from injector.ledger.ports import Job, Jobs, LedgerPort, Receipt, Receipts, Reject
 from injector.manifest.record import Record
@@ -19,23 +20,6 @@ READERS = 8
 
 Names = Callable[[Record], tuple[str, str]]
 """Gives the queue and the id of a record's task; raises Rejected where it has none."""
-
-
-class Row(msgspec.Struct, frozen=True):
-    """What became of a record; `task` is the full name, empty where nothing was to be created.
-
-    Of a message, `task` is its `injector-id`, and `message_id` what Pub/Sub calls it. Outcomes
-    are created, existed, rejected (with the reason) and open, for a record that is not settled
-    yet. `line` is the physical line in `file`.
-    """
-
-    ordinal: int
-    file: str
-    line: int
-    outcome: str
-    task: str
-    reason: str = ""
-    message_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,53 @@
+"""What each command loads: no more than it needs, since a person waits for it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "aiohttp",
+    "alembic",
+    "flask",
+    "google",
+    "grpc",
+    "leather",
+    "plotille",
+    "pyarrow",
+    "sqlalchemy",
+}
+HTTP = {"requests", "tenacity"}
+SCREEN = {"rich"}
+PROGRAM = """
+import json, sys
+from injector.cli.main import run
+code = run(sys.argv[1:])
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def loaded(*arguments: str):
+    """Run a command of its own, and return the packages that it loaded."""
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "name", ["init", "status", "jobs", "pause", "set", "audit", "submit", "redrive", "report", "rm"]
+)
+def test_commands_load_what_talks_to_the_service_only_when_they_ask_it(name):
+    assert not loaded(name, "--help") & (HEAVY | HTTP)
+
+
+def test_plan_of_a_file_loads_neither_googles_client_nor_a_ledger_nor_http():
+    found = loaded("plan", "m.yaml", "--groups", "g.yaml")
+    assert "pydantic" in found
+    assert not found & (HEAVY | HTTP)
+
+
+def test_commands_that_print_json_load_nothing_that_draws():
+    assert not loaded("schema") & (HEAVY | HTTP | SCREEN)
+    assert not loaded("plan", "m.yaml", "--groups", "g.yaml", "--json") & (HEAVY | HTTP)
