@@ -1,8 +1,10 @@
 """The database under the ledger, reached by each process over connections of its own."""
 
 import os
+import sqlite3
 from collections.abc import Callable
-from typing import TypeVar
+from contextlib import closing
+from typing import TypeVar, cast
 
 from sqlalchemy import URL, Connection
 
@@ -42,6 +44,10 @@ class Database:
         """Run it as one transaction."""
         return patiently(lambda: self._write(work), self._patience_s)
 
+    def drive(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run it on the driver's own connection to SQLite, statement by statement."""
+        return patiently(lambda: self._drive(work), self._patience_s)
+
     def close(self) -> None:
         """Close this process's connections."""
         engines = self._engines.pop(os.getpid(), None)
@@ -57,6 +63,10 @@ class Database:
         with told_as_ours(self.url), self._here().writing.begin() as connection:
             self._here().begin(connection)
             return work(connection)
+
+    def _drive(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with told_as_ours(self.url), closing(self._here().reading.raw_connection()) as pooled:
+            return work(cast("sqlite3.Connection", pooled.driver_connection))
 
     def _here(self) -> Engines:
         """Return this process's engines; of threads that make them at once, the first's stay."""

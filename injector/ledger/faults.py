@@ -46,15 +46,17 @@ def told_as_ours(url: URL) -> Iterator[None]:
     """Turn what the database raises into the product's errors, but not this program's faults."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         ours = _verdict(error, url)
         if ours is None:
             raise
         raise ours from error
 
 
-def _verdict(error: SQLAlchemyError, url: URL) -> InjectorError | None:
+def _verdict(error: SQLAlchemyError | sqlite3.Error, url: URL) -> InjectorError | None:
     name = f"the ledger {url.render_as_string(hide_password=True)}"
+    if isinstance(error, sqlite3.Error):
+        return _sqlite_verdict(error, name)
     if isinstance(error, PoolTimeoutError):
         return Retryable(f"{name} has all its connections in use", retry_after_s=1.0)
     if not isinstance(error, DBAPIError):

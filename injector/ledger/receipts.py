@@ -7,12 +7,12 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from injector.delivery.ports import Outcome
 from injector.errors import Rejected
+from injector.ledger import by_driver, one_trip
 from injector.ledger.database import Database
 from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
 from injector.ledger.lookup import COLUMNS, Found, clean, find, job_of, storable, unknown
 from injector.ledger.message_ids import add_ids, ids_of
-from injector.ledger.one_trip import keep_first
 from injector.ledger.shards import shard_of
 from injector.ledger.signals import add_counts
 from injector.ledger.statements import add_new, add_up
@@ -65,20 +65,37 @@ class ReceiptTable:
 
     def begin(self, job_id: str, chunk: int) -> tuple[Job, Receipt | None]:
         """Return the job and the masks of a chunk, by one question."""
-        return self._database.read(partial(_begin, job_id=job_id, chunk=chunk))
+        if not storable(job_id):
+            raise unknown(job_id)
+        here = {"id": job_id, "at": min(chunk, MOST_CHUNKS)}
+        if self._database.postgresql:
+            row = self._database.read(lambda c: c.execute(_BEGIN, here).one_or_none())
+        else:
+            asked = by_driver.text_of(_BEGIN)
+            row = self._database.drive(lambda c: c.execute(asked, here).fetchone())
+        if row is None:
+            raise unknown(job_id)
+        *job, records, masks = row
+        return job_of(job), None if records is None else unpack(job_id, chunk, records, masks)
 
     def merge(
         self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
     ) -> Receipt:
         """Add what was settled to what is kept; the rejects returned are the new ones."""
         first = join(empty(receipt), receipt)
-        if self._database.postgresql and storable(receipt.job):
-            keep = partial(keep_first, receipt=first, counts=counts or {}, now=now)
-            if self._database.read(keep):
-                return first
+        if storable(receipt.job) and self._keep_first(first, counts or {}, now=now):
+            return first
         return self._database.write(
             lambda connection: _merge(connection, first, counts or {}, now=now)
         )
+
+    def _keep_first(self, receipt: Receipt, counts: Mapping[str, int], *, now: float) -> bool:
+        """Keep a chunk's first receipt the short way, if that can be gone."""
+        if self._database.postgresql:
+            trip = partial(one_trip.keep_first, receipt=receipt, counts=counts, now=now)
+            return self._database.read(trip)
+        steps = partial(by_driver.keep_first, receipt=receipt, counts=counts, now=now)
+        return self._database.drive(steps)
 
     def stream(self, job_id: str, *, first: int = 0) -> Iterator[Receipt]:
         """Yield the receipts in chunk order, a page at a time."""
@@ -126,15 +143,6 @@ def _load(connection: Connection, *, job_id: str, chunk: int) -> Receipt | None:
     if row is None:
         raise unknown(job_id)
     return None if row.records is None else unpack(job_id, chunk, row.records, row.masks)
-
-
-def _begin(connection: Connection, *, job_id: str, chunk: int) -> tuple[Job, Receipt | None]:
-    here = {"id": job_id, "at": min(chunk, MOST_CHUNKS)}
-    row = connection.execute(_BEGIN, here).one_or_none() if storable(job_id) else None
-    if row is None:
-        raise unknown(job_id)
-    *job, records, masks = row
-    return job_of(job), None if records is None else unpack(job_id, chunk, records, masks)
 
 
 def _merge(

@@ -144,18 +144,30 @@ def test_advance_costs_the_same_at_the_end_of_a_job(two_jobs: Ledger, steps: Ste
 
 @pytest.fixture
 def asked() -> Iterator[list[tuple[str, object]]]:
-    """Collect the statements that a database is asked to carry out."""
+    """Collect the statements that a database is asked to carry out.
+
+    SQLite itself tells them, with their parameters, since not all come from SQLAlchemy.
+    """
     statements: list[tuple[str, object]] = []
 
+    def keep(statement: str, parameters: object = ()) -> None:
+        if statement.split(maxsplit=1)[0] in ("SELECT", "UPDATE", "DELETE", "WITH"):
+            statements.append((statement, parameters))
+
     def collect(*call: object) -> None:
-        _connection, _cursor, statement, parameters, _context, many = call
-        verb = str(statement).split(maxsplit=1)[0]
-        if not many and verb in ("SELECT", "UPDATE", "DELETE", "WITH"):
-            statements.append((str(statement), parameters))
+        _connection, cursor, statement, parameters, _context, many = call
+        if not many and not isinstance(cursor, sqlite3.Cursor):
+            keep(str(statement), parameters)
+
+    def trace(connection: object, *_record: object) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            connection.set_trace_callback(keep)
 
     event.listen(Engine, "before_cursor_execute", collect)
+    event.listen(Engine, "checkout", trace)
     yield statements
     event.remove(Engine, "before_cursor_execute", collect)
+    event.remove(Engine, "checkout", trace)
 
 
 def plans(ledger: Ledger, explain: str, asked: list[tuple[str, object]]) -> dict[str, str]:
