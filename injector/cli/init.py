@@ -1,5 +1,7 @@
 """`injector init`."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -12,21 +14,21 @@ MANIFEST = """\
 # A job of injector. Check it by `injector plan {file}`, and send it by
 # `injector submit {file} --yes --watch`. What begins with # may be left out.
 
-job: {job}                          # may run once under this id
-group: {group}                          # a queue group of the service: injector doctor lists them
-records: {records}                    # JSONL, CSV or Parquet; .gz, .zst; a path, a glob, gs://, -
-# format: csv                         # if the name does not tell
+job: {job}  # may run once under this id
+group: {group}  # {what}; injector doctor lists them
+records: {records}  # JSONL, CSV or Parquet; .gz, .zst; a path, a glob, gs://, -
+# format: csv  # if the name does not tell
 # encoding: utf-8
-# types: {{age: integer, vip: boolean}} # CSV columns that are not text
+# types: {{age: integer, vip: boolean}}  # CSV columns that are not text
 
 # What makes a record itself, so that it becomes one task however often it is sent:
 # its place (index), its content, or a field.
-identity: index                       # or content, or {{field: user_id}}
+identity: {identity}{others}
 
 {becomes}
-stop_when_rejected: 1%                # the job pauses itself above it; or a count
-# weight: 1                           # its share among the group's jobs of the same priority
-# priority: 0                         # higher goes first
+stop_when_rejected: 1%  # the job pauses itself above it; or a count
+# weight: 1  # its share among the group's jobs of the same priority
+# priority: 0  # higher goes first
 # notify: {{webhook: "https://hooks.example/injector"}}  # told when the job has ended; or topic:
 """
 
@@ -34,33 +36,48 @@ stop_when_rejected: 1%                # the job pauses itself above it; or a cou
 TASK = """\
 task:
   http:
-    url: {url}   # {{field}} is filled from the record: …/users/{{user_id}}
+    url: {url}  # {{field}} is filled from the record: …/users/{{user_id}}
     method: POST
     # headers: {{X-Campaign: welcome}}
-    body: record                      # the record as JSON; or none; or a template of your own
-    # oidc:                           # a token, for one's own services
+    body: record  # the record as JSON; or none; or a template of your own
+    # oidc:  # a token, for one's own services
     #   service_account: worker@PROJECT.iam.gserviceaccount.com
     #   audience: https://worker.example
-  # dispatch_deadline: 10m            # how long the target may take, 15s to 30m
+  # dispatch_deadline: 10m  # how long the target may take, 15s to 30m
   # schedule: {{at: "2030-01-01T09:00:00Z"}}  # spread from there on; or {{field: when}}
-# create_mode: single                 # batch: a call for each chunk, which keeps to one queue
+# create_mode: single  # batch: a call for each chunk, which keeps to one queue
 """
 
 MESSAGE = """\
 message:
-  data: record                        # the record as JSON; or none; or a template of your own
-  # attributes: {{kind: "user.{{kind}}"}} # {{field}} is filled from the record
-  # ordering_key: {{field: user_id}}    # keeps the order within a chunk; then nothing is hedged
+  data: record  # the record as JSON; or none; or a template of your own
+  # attributes: {{kind: "user.{{kind}}"}}  # {{field}} is filled from the record
+  # ordering_key: {{field: user_id}}  # keeps the order within a chunk; then nothing is hedged
 """
+
+COLUMN = 46
+"""Where the remarks stand, two spaces after all but the longest lines."""
+
+QUEUES = ("local", "a queue group of the service")
+TOPIC = ("local-topic", "a group whose destination is a topic")
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), default=Path("job.yaml"))
 @click.option("--job", default="my-job", show_default=True, help="The job's id.")
-@click.option("--group", default="local", show_default=True, help="The queue group.")
+@click.option(
+    "--group", help=f"The queue group [{QUEUES[0]}; with --topic {TOPIC[0]}, which you make]."
+)
 @click.option("--records", default="users.csv", show_default=True, help="Where the records are.")
 @click.option(
     "--url", default="http://127.0.0.1:8090/", show_default=True, help="Whom the tasks call."
+)
+@click.option(
+    "--identity",
+    default="index",
+    show_default=True,
+    metavar="index|content|FIELD",
+    help="What makes a record itself: its place, its content, or a field.",
 )
 @click.option("--topic", "is_message", is_flag=True, help="For a group that is a topic.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
@@ -69,28 +86,67 @@ def command(  # noqa: PLR0913  (one for each option)
     file: Path,
     *,
     job: str,
-    group: str,
+    group: str | None,
     records: str,
     url: str,
+    identity: str,
     is_message: bool,
     force: bool,
     as_json: bool,
 ) -> None:
     """Write a commented manifest to FILE, ready for `injector plan`.
 
-    As it is, it fits what `injector up` runs on this machine.
+    As it is, it fits what `injector up` runs on this machine; a group for --topic has to be added
+    to that run's groups file first.
 
-    Example: injector init welcome.yaml --records users.csv --topic
+    Example: injector init welcome.yaml --records users.csv --identity user_id
     """
     if file.exists() and not force:
         raise Misused(f"{file} is there already; name another file, or add --force")
-    becomes = (MESSAGE if is_message else TASK).format(url=url)
-    text = MANIFEST.format(file=file, job=job, group=group, records=records, becomes=becomes)
+    usual, what = TOPIC if is_message else QUEUES
+    text = _aligned(
+        MANIFEST.format(
+            file=file,
+            job=job,
+            group=group or usual,
+            what=what,
+            records=records,
+            identity=_identity(identity),
+            others="  # or content, or {field: user_id}" if identity == "index" else "",
+            becomes=(MESSAGE if is_message else TASK).format(url=url),
+        )
+    )
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Misused(f"{file}: {error.strerror}; name a file that can be written") from error
     if as_json:
         print_json({"written": str(file)})
+        return
+    click.echo(f"{file} is written; next: injector plan {file}")
+    if is_message and not group:
+        click.echo(f"group {usual} is yours to make, a group that has a topic: docs/topics.md")
+
+
+def _identity(wanted: str) -> str:
+    """Write the identity as the manifest has it; what is neither word is a field's name."""
+    if wanted in {"index", "content"}:
+        return wanted
+    is_plain = wanted.isidentifier() and wanted not in {"true", "false", "null"}
+    return f"{{field: {wanted if is_plain else json.dumps(wanted)}}}"
+
+
+def _aligned(text: str) -> str:
+    """Put the remark of each line in one column, or where the line is too long, above it."""
+    return "".join(f"{line}\n" for written in text.splitlines() for line in _placed(written))
+
+
+def _placed(written: str) -> Iterator[str]:
+    line, mark, remark = written.rpartition("  # ")
+    if not (mark and line.strip()):
+        yield written
+    elif len(line) + 2 <= COLUMN:
+        yield f"{line:<{COLUMN}}# {remark}"
     else:
-        click.echo(f"{file} is written; next: injector plan {file}")
+        yield f"{line[: len(line) - len(line.lstrip())]}# {remark}"
+        yield line
