@@ -3,10 +3,10 @@
 from flask import Blueprint, Response
 
 from handlers.context import parts
+from handlers.known import known_group
 from handlers.models import GroupList, GroupWithDecisions, QueueList
 from handlers.queues import queues_of, rights_of
 from handlers.views import answer, decision_view, viewer
-from injector.errors import NotFound
 from injector.groups import Group
 
 DECISIONS = 50
@@ -44,7 +44,4 @@ def rights(name: str) -> Response:
 
 
 def _group(name: str) -> Group:
-    group = parts().settings.groups.get(name)
-    if group is None:
-        raise NotFound(f"there is no group {name!r}; GET /groups lists those there are")
-    return group
+    return known_group(parts().settings, name)

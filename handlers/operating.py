@@ -7,6 +7,7 @@ from flask import Blueprint, Response
 from handlers.access import caller
 from handlers.asking import body, query
 from handlers.context import parts
+from handlers.known import known_group
 from handlers.logs import event
 from handlers.models import Nothing
 from handlers.once import once
@@ -96,9 +97,7 @@ def cancelled(operation_id: str) -> Response:
 
 def _asked(name: str) -> Operation:
     """Make the operation that the body asks for, on the group's queues or some of them."""
-    group = parts().settings.groups.get(name)
-    if group is None:
-        raise NotFound(f"there is no group {name!r}; GET /groups lists those there are")
+    group = known_group(parts().settings, name)
     asked = body(NewOperation, limit=MAX_BODY, name="an operation")
     spec = {"queues": list(group.queues)} | asked.spec
     _check_own(group, spec)

@@ -7,6 +7,7 @@ import click
 
 from injector.cli.options import job_argument, json_option, service_at, service_option
 from injector.cli.output import moment, print_lines, print_table
+from injector.cli.ranges import WholeRange
 
 HEADINGS = ("time", "who", "what", "from", "to", "why")
 
@@ -14,7 +15,7 @@ HEADINGS = ("time", "who", "what", "from", "to", "why")
 @click.command()
 @job_argument()
 @service_option()
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option("--limit", type=WholeRange(min=1), default=100, show_default=True)
 @json_option()
 def command(job: str, url: str | None, limit: int, *, as_json: bool) -> None:
     """List who changed what of JOB, newest first; with --json, one in each line.

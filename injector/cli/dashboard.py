@@ -6,6 +6,7 @@ import click
 from werkzeug.serving import make_server
 
 from injector.cli.options import service_at, service_option
+from injector.cli.ranges import WholeRange
 from injector.cli.way_in import way_in
 from injector.errors import Misused
 
@@ -14,7 +15,7 @@ LOOPBACK = "127.0.0.1"
 
 @click.command()
 @service_option()
-@click.option("--port", type=click.IntRange(1, 65_535), default=8081, show_default=True)
+@click.option("--port", type=WholeRange(1, 65_535), default=8081, show_default=True)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def command(url: str | None, *, port: int, no_browser: bool) -> None:
     """Open the service's dashboard in a browser, as you, until Ctrl-C.

@@ -40,8 +40,13 @@ def _range(part: str, records: int) -> range:
     assert found
     first = int(found[1])
     last = int(found[2] or first)
-    if not first <= last < records:
-        raise Misused(f"{part.strip()}: the job has the records 0-{records - 1}")
+    if last < first:
+        raise Misused(f"{part.strip()}: goes backwards; write {last}-{first}")
+    if last >= records:
+        raise Misused(
+            f"{part.strip()}: the job has the records 0-{records - 1}. They are counted from 0 "
+            "in the source's order, as `record` in a report, which is not the line in the file"
+        )
     return range(first, last + 1)
 
 

@@ -13,9 +13,10 @@ import click
 from injector.cli.known_group import unknown_group
 from injector.cli.output import console, count
 from injector.cli.ranges import FiniteRange
-from injector.errors import Misused
+from injector.errors import Misused, NotFound
 from injector.groups import Group
 from injector.manifest import load_groups, load_manifest, parse_manifest
+from injector.manifest.document import read_document
 from injector.manifest.schema import Manifest
 from injector.settings import Settings
 from injector.staging.meter import Progress as Read
@@ -65,6 +66,21 @@ class Reading:
         return replace(
             source, location=location, on_error=self.on_error, allow_empty=self.allow_empty
         )
+
+    @contextmanager
+    def placed(self, source: Source, path: Path) -> Iterator[None]:
+        """Tie a source that is not there to the line of the manifest that names it."""
+        try:
+            yield
+        except NotFound as error:
+            is_of_source = self.records is None and str(error).startswith(source.location)
+            if not (is_of_source and path.is_file()):
+                raise
+            place = read_document(path).place_of(("records",))
+            raise NotFound(
+                f"{path}:{place.line}:{place.column}: records: {error}; a path starts at the "
+                "manifest's folder"
+            ) from error
 
     def group(self, name: str, settings: Settings) -> Group | None:
         """Return the group; None when nothing here says which groups there are."""

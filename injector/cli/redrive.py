@@ -57,7 +57,8 @@ def command(  # noqa: PLR0913  (one for each option)
 
     Rejects and missing records go again under JOB itself, unless --as or --manifest makes a job
     of their own of them; it names their tasks as JOB did, so that none is created twice. Chosen
-    --records get new names, whatever became of them. Records are counted from 0, as reports do.
+    --records get new names, whatever became of them. They are counted from 0 in the source's order,
+    as `record` and `ordinal` in reports: a CSV's record 0 is on line 2, below the headings.
 
     Example: injector redrive welcome-2026-11 --rejected --manifest mended.yaml
     """

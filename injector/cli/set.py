@@ -5,7 +5,7 @@ import click
 from injector.cli.job_view import describe
 from injector.cli.options import job_argument, json_option, service_at, service_option
 from injector.cli.output import print_json, print_pairs
-from injector.cli.ranges import FiniteRange
+from injector.cli.ranges import FiniteRange, WholeRange
 
 NONE = "none"
 
@@ -35,7 +35,7 @@ def _rate(_context: click.Context, _parameter: click.Parameter, text: str | None
     help="Create no faster than this; none leaves it to the group.",
 )
 @click.option("--weight", type=FiniteRange(0.01, 1000), help="Its share among equals.")
-@click.option("--priority", type=click.IntRange(-100, 100), help="Higher goes first.")
+@click.option("--priority", type=WholeRange(-100, 100), help="Higher goes first.")
 @click.option("--stop-when-rejected", metavar="SHARE|COUNT", help="Pause above it, such as 1%.")
 @json_option()
 def command(  # noqa: PLR0913  (one for each option)

@@ -9,6 +9,7 @@ import msgspec
 
 from injector.cli.client import Json, Service
 from injector.cli.findings import findings_of
+from injector.cli.job_view import ENDED
 from injector.cli.known_group import group_of
 from injector.cli.options import json_option, manifest_argument, service_at, service_option
 from injector.cli.output import console, count, print_json
@@ -93,7 +94,7 @@ def stage_and_plan(
     _check_queues(service, group)
     group = reading.group(manifest.group, settings) or group
     source = reading.source(manifest, path)
-    with staging_bar() as progress:
+    with reading.placed(source, path), staging_bar() as progress:
         staged = stage(source, manifest, store, clock=settings.clock, progress=progress)
     renderer = compile_job(manifest, group)
     findings = findings_of(staged, renderer, now=settings.clock.now())
@@ -146,4 +147,11 @@ def _register(service: Service, manifest: Manifest, staged: Staged, *, as_json: 
     verdict = "registered" if is_new else "is registered already; nothing new"
     records = f"{count(staged.records)} records{rejected}"
     console().print(f"{manifest.job} {verdict}: {records}", markup=False)
-    console().print(f"follow it: injector watch {manifest.job}", markup=False)
+    console().print(_next(job), markup=False)
+
+
+def _next(job: Json) -> str:
+    """Say what to look at now."""
+    if job["state"] in ENDED:
+        return f"it is {job['state']}; see what became of it: injector report {job['id']}"
+    return f"follow it: injector watch {job['id']}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from injector.cli.known_group import unknown_group
-from injector.cli.ranges import FiniteRange
+from injector.cli.ranges import FiniteRange, WholeRange
 from injector.cli.trouble import burst_of, seconds_of, slowness_of, span_of
 from injector.emulator.state.dynamics import FAITHFUL, OFF
 from injector.groups import Group
@@ -111,14 +111,12 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
         help="The groups' configuration [INJECTOR_GROUPS].",
     ),
-    click.option("--queues", type=click.IntRange(1, 10_000), help="Queues of the group [40]."),
-    click.option(
-        "--injector-queues", type=click.IntRange(1, 1000), help="Queues that feed it [1]."
-    ),
+    click.option("--queues", type=WholeRange(1, 10_000), help="Queues of the group [40]."),
+    click.option("--injector-queues", type=WholeRange(1, 1000), help="Queues that feed it [1]."),
     click.option("--max-rate", type=_positive(), help="Highest rate in injector tasks/s."),
     click.option(
         "--concurrency",
-        type=click.IntRange(1, 5000),
+        type=WholeRange(1, 5000),
         default=1000,
         show_default=True,
         help="Dispatches at once of a queue.",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from injector.cli.ranges import FiniteRange
+from injector.cli.ranges import FiniteRange, WholeRange
 from injector.local.layout import LocalRun
 from injector.local.origin import origin_of
 from injector.local.up import GROUPS_FILE, up
@@ -16,7 +16,7 @@ Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
 def _port_option(name: str, usual: int, meaning: str) -> Decorator:
     return click.option(
-        name, type=click.IntRange(1, 65_535), default=usual, show_default=True, help=meaning
+        name, type=WholeRange(1, 65_535), default=usual, show_default=True, help=meaning
     )
 
 

@@ -27,9 +27,10 @@ def same_or_conflict(known: Job, job: NewJob) -> None:
     ]
     differences += _manifest_differences(known.manifest_json, job.manifest_json)
     if differences:
+        lines = "".join(f"\n  {each}" for each in differences)
         raise Conflict(
-            f"job {job.id!r} is registered with other content: {'; '.join(differences)}. "
-            "Give this one another id"
+            f"job {job.id!r} is registered with other content; give this one another id. "
+            f"What differs:{lines}"
         )
 
 

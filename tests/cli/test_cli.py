@@ -39,7 +39,17 @@ def test_every_command_has_help_with_an_example(name, capsys):
         (["plan", "nowhere.yaml"], "nowhere.yaml: there is no such file; check the path"),
         (["plan", "."], "is a directory"),
         (["plan", "m.yaml", "--groups", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
-        (["plan", "m.yaml", "--target-latency", "0"], "Invalid value"),
+        (
+            ["plan", "m.yaml", "--target-latency", "0"],
+            "'--target-latency': '0' will not do; give a number above 0, up to 1800",
+        ),
+        (
+            ["group", "ramp", "plan", "welcome", "--to", "nan"],
+            "Invalid value for '--to': 'nan' will not do; give a number above 0",
+        ),
+        (["set", "welcome", "--weight", "x"], "'x' will not do; give a number from 0.01 to 1000"),
+        (["set", "welcome", "--priority", "101"], "give a whole number from -100 to 100"),
+        (["audit", "welcome", "--limit", "0"], "'0' will not do; give a whole number of 1 or more"),
         (["plan", "m.yaml", "--records", "nowhere.csv"], "there is no such file"),
         (["plan", "m.yaml", "--encoding", "klingon"], "encoding 'klingon' is not known"),
         (["submit", "m.yaml"], "add --yes"),
@@ -53,6 +63,15 @@ def test_wrong_use_exits_with_2_and_says_what_is_wrong(arguments, words, capsys)
     assert words in shown.err.replace("\n", " ")
     assert "Traceback" not in shown.err
     assert shown.out == ""
+
+
+def test_missing_records_are_told_with_the_line_that_names_them(folder, capsys):
+    (folder / "m.yaml").write_text(MANIFEST.replace("users.csv", "userz.csv"))
+    assert run(["plan", "m.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert "m.yaml:3:1: records: userz.csv: there is no such file; a path starts at" in said
+    assert run(["plan", "m.yaml", "--records", "nowhere.csv"]) == 2
+    assert "m.yaml" not in capsys.readouterr().err
 
 
 def test_wrong_manifest_is_told_with_its_place(folder, capsys):

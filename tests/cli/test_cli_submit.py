@@ -80,6 +80,14 @@ def test_same_job_again_is_nothing_new_and_no_error(known, capsys):
     assert "is registered already; nothing new" in capsys.readouterr().out
 
 
+def test_job_that_has_ended_is_not_to_be_followed_but_accounted_for(known, capsys):
+    known.post(f"{URL}/jobs", status=200, json=FINISHED)
+    assert run(["submit", "m.yaml", "--yes"]) == 0
+    said = capsys.readouterr().out
+    assert "it is finished; see what became of it: injector report welcome" in said
+    assert "injector watch" not in said
+
+
 def test_same_id_with_other_content_exits_with_2(known, capsys):
     known.post(f"{URL}/jobs", status=409, json={"detail": "job welcome has other content"})
     assert run(["submit", "m.yaml", "--yes"]) == 2

@@ -74,7 +74,7 @@ def test_same_id_with_other_content_is_refused_with_what_differs(
     with pytest.raises(Conflict) as refusal:
         ledger.jobs.register(other, now=11.0)
 
-    assert named in str(refusal.value)
+    assert f"\n  {named}" in str(refusal.value)
 
 
 def test_manifest_written_in_another_order_is_the_same(ledger: Ledger):

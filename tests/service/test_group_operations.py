@@ -111,7 +111,7 @@ def test_operation_without_sight_of_the_target_pauses_unless_it_is_meant_blind(h
 @pytest.mark.parametrize(
     ("path", "asked", "status", "words"),
     [
-        ("/groups/nobody/operations", RAMP, 404, "no group 'nobody'"),
+        ("/groups/nobody/operations", RAMP, 404, "no group 'nobody'; it has "),
         ("/groups/welcome/operations", {"kind": "rampe"}, 400, "there are expand, keep-warm, "),
         (
             "/groups/welcome/operations",

@@ -6,7 +6,7 @@ import click
 
 from injector.cli.operating.frame import operation_command
 from injector.cli.options import service_at
-from injector.cli.ranges import FiniteRange
+from injector.cli.ranges import FiniteRange, WholeRange
 from injector.errors import Misused, Retryable
 from injector.groups import expand
 from injector.operations.expand import EXPAND
@@ -64,7 +64,7 @@ command = operation_command(
     ),
     example="welcome --to 400",
     options=(
-        click.option("--to", type=click.IntRange(2), help="So many queues in all."),
+        click.option("--to", type=WholeRange(2), help="So many queues in all."),
         click.option(
             "--add",
             metavar="EXPRESSION",

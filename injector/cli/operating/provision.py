@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from injector.cli.operating.frame import operation_command
-from injector.cli.ranges import FiniteRange
+from injector.cli.ranges import FiniteRange, WholeRange
 from injector.operations.provision import PROVISION
 from injector.operations.values import Fields
 from injector.settings import Settings
@@ -41,7 +41,7 @@ command = operation_command(
         ),
         click.option(
             "--concurrency",
-            type=click.IntRange(1, 5000),
+            type=WholeRange(1, 5000),
             help="Dispatches at once of each queue [dispatch.concurrency of the group].",
         ),
     ),
