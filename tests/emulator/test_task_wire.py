@@ -56,8 +56,31 @@ def emulator():
 
 
 def ordinary(task: messages.Task):
-    whole = task.SerializeToString()
-    return task_wire.read(whole, 0, len(whole))
+    return task_wire.read(task.SerializeToString())
+
+
+def created(task: messages.Task, view: int = 0, parent: str = QUEUE):
+    create = messages.CreateTaskRequest(parent=parent, response_view=view)
+    create.task.CopyFrom(task)
+    return create
+
+
+def batch_of(created_tasks, request_id: str = ""):
+    batch = messages.BatchCreateTasksRequest(parent=QUEUE, request_id=request_id)
+    for task, parent, view in created_tasks:
+        batch.requests.add(parent=parent, response_view=view).task.CopyFrom(messages.Task(**task))
+    return batch
+
+
+def field(tag: int, value: bytes) -> bytes:
+    return bytes([tag]) + task_wire.varint(len(value)) + value
+
+
+def changed(draw, whole: bytes) -> bytes:
+    """Return the bytes with a stretch of them taken out, replaced or repeated."""
+    start, stop = sorted(draw(st.tuples(*[st.integers(0, len(whole))] * 2)))
+    filled = st.binary(max_size=3) | st.just(whole[start:stop] * 2)
+    return whole[:start] + draw(filled) + whole[stop:]
 
 
 def made(emulator: Direct, task: messages.Task, task_id: str):
@@ -90,26 +113,73 @@ def test_both_ways_make_the_same_task(emulator, task, is_named):
     assert made(emulator, short, ids[0]) == made(emulator, long, ids[1])
 
 
-@given(st.lists(st.tuples(tasks, st.sampled_from(["", QUEUE]), st.integers(0, 2)), max_size=5))
-def test_batch_is_read_as_its_tasks_are(created):
-    batch = messages.BatchCreateTasksRequest(parent=QUEUE)
-    for task, parent, view in created:
-        batch.requests.add(parent=parent, response_view=view).task.CopyFrom(messages.Task(**task))
-    found = task_wire.read_batch(batch.SerializeToString(), QUEUE, len(created))
-    alone = [None if view else ordinary(messages.Task(**task)) for task, _, view in created]
-    assert found == alone
+@given(task=tasks, view=st.integers(0, 3))
+def test_create_is_read_as_its_task_is(task, view):
+    message = messages.Task(**task)
+    found = task_wire.read_create(created(message, view).SerializeToString())
+    alone = ordinary(message)
+    assert found == (None if alone is None or view > 2 else (QUEUE, alone, view or 1))
+
+
+@given(
+    st.lists(st.tuples(tasks, st.sampled_from(["", QUEUE]), st.integers(0, 2)), max_size=5),
+    st.sampled_from(["", "id"]),
+)
+def test_batch_is_read_as_its_tasks_are(tasks_created, request_id):
+    found = task_wire.read_batch(batch_of(tasks_created, request_id).SerializeToString())
+    alone = [None if view else ordinary(messages.Task(**task)) for task, _, view in tasks_created]
+    assert found == (QUEUE, request_id, alone)
+
+
+@given(data=st.data(), task=tasks)
+def test_create_of_any_bytes_is_read_as_protobuf_reads_it_or_not_at_all(data, task):
+    whole = changed(data.draw, created(messages.Task(**task)).SerializeToString())
+    found = task_wire.read_create(whole)
+    if found is not None:
+        known = messages.CreateTaskRequest.FromString(whole).SerializeToString()
+        assert found == task_wire.read_create(known)
+
+
+@given(data=st.data(), tasks_created=st.lists(st.tuples(tasks, st.just(QUEUE), st.just(0))))
+def test_batch_of_any_bytes_is_read_as_protobuf_reads_it_or_not_at_all(data, tasks_created):
+    whole = changed(data.draw, batch_of(tasks_created).SerializeToString())
+    found = task_wire.read_batch(whole)
+    if found is not None and None not in found[2]:
+        known = messages.BatchCreateTasksRequest.FromString(whole).SerializeToString()
+        assert found == task_wire.read_batch(known)
+
+
+URL = field(0x0A, b"http://t.test/")
+HEADER = field(0x1A, field(0x0A, b"A") + field(0x12, b"b"))
+
+
+@pytest.mark.parametrize(
+    ("request_fields", "is_ordinary"),
+    [
+        (URL + HEADER + field(0x22, b"x"), True),
+        (URL + b"\x10\x01" + HEADER, True),
+        (URL + b"\x10\x00", False),  # the default, written out
+        (URL + field(0x22, b""), False),
+        (URL + HEADER + HEADER, False),  # twice
+        (URL + field(0x22, b"x") + field(0x22, b"y"), False),
+        (URL + field(0x22, b"x") + HEADER, False),  # in another order
+        (b"\x0a\x8e\x00http://t.test/", False),  # a length in more bytes than it needs
+        (URL + field(0x1A, field(0x0A, b"\xff") + field(0x12, b"b")), False),  # no text
+    ],
+)
+def test_task_is_ordinary_only_as_protobuf_writes_it(request_fields, is_ordinary):
+    create = field(0x0A, QUEUE.encode()) + field(0x12, field(0x1A, request_fields))
+    assert (task_wire.read_create(create) is not None) == is_ordinary
 
 
 @pytest.mark.parametrize("unknown", ["request", "task", "create", "batch"])
-def test_batch_of_a_newer_client_goes_the_long_way_or_is_read_alike(unknown):
-    batch = messages.BatchCreateTasksRequest(parent=QUEUE)
-    task = batch.requests.add(parent=QUEUE).task
-    task.http_request.url = "http://t.test/"
-    known = task_wire.read_batch(batch.SerializeToString(), QUEUE, 1)
+def test_batch_of_a_newer_client_goes_the_long_way(unknown):
+    batch = batch_of([({"http_request": {"url": "http://t.test/"}}, QUEUE, 0)])
+    task = batch.requests[0].task
     parts = {"request": task.http_request, "task": task, "create": batch.requests[0]}
     parts.get(unknown, batch).MergeFromString(b"\xfa\x07\x02hi")
-    found = task_wire.read_batch(batch.SerializeToString(), QUEUE, 1)
-    assert found == (known if unknown == "batch" else [None])
+    found = task_wire.read_batch(batch.SerializeToString())
+    assert found == (None if unknown == "batch" else (QUEUE, "", [None]))
 
 
 @pytest.mark.parametrize("method", [128, 3328, 3455, 2**31 - 1, -1])
@@ -125,7 +195,7 @@ def test_time_of_a_newer_client_is_read_as_what_is_known_of_it(size):
     schedule.MergeFromString(b"\xfa\x07" + task_wire.varint(size) + b"x" * size)
     request = {"url": "http://t.test/"}
     found = ordinary(messages.Task(http_request=request, schedule_time=schedule))
-    assert task_wire.schedule_of(found[3]).seconds == 1_800_000_000
+    assert found[2].seconds == 1_800_000_000
 
 
 @pytest.mark.parametrize("body", [b"", b"x" * 300])

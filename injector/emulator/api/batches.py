@@ -26,10 +26,25 @@ _Create = task_wire.Ordinary | messages.CreateTaskRequest
 """One create of a batch: as the bytes of an ordinary task, or as the message it came in."""
 
 
+def batch_create_ordinary_tasks(service: Service, request: bytes) -> bytes | None:
+    """Put up to 100 ordinary tasks into one queue; None if there are others, or it is no batch."""
+    batch = task_wire.read_batch(request)
+    if batch is None:
+        return None
+    parent, request_id, tasks_read = batch
+    creates: list[_Create] = [task for task in tasks_read if task is not None]
+    if len(creates) < len(tasks_read) or not 0 < len(creates) <= _MOST_CREATES:
+        return None
+    return _create(service, parent, request_id, creates)
+
+
 def batch_create_tasks(service: Service, request: messages.BatchCreateTasksRequest) -> bytes:
     """Put up to 100 tasks into one queue; each succeeds or fails by itself."""
-    creates = _creates(request)
-    queue = service.queue_for_tasks(request.parent)
+    return _create(service, request.parent, request.request_id, _creates(request))
+
+
+def _create(service: Service, parent: str, request_id: str, creates: Sequence[_Create]) -> bytes:
+    queue = service.queue_for_tasks(parent)
 
     def work(operation: messages.Operation, most: int) -> Failures:
         failures: Failures = {}
@@ -39,10 +54,8 @@ def batch_create_tasks(service: Service, request: messages.BatchCreateTasksReque
             operation.response.value = b"".join(made)
         return failures
 
-    batch = _Batch(
-        "BatchCreateTasks", messages.BatchCreateTasksMetadata(), work, len(request.requests)
-    )
-    return _start(service, queue, request.request_id, batch)
+    batch = _Batch("BatchCreateTasks", messages.BatchCreateTasksMetadata(), work, len(creates))
+    return _start(service, queue, request_id, batch)
 
 
 def batch_delete_tasks(service: Service, request: messages.BatchDeleteTasksRequest) -> bytes:
@@ -153,13 +166,12 @@ def _creates(request: messages.BatchCreateTasksRequest) -> list[_Create]:
         raise invalid("BatchCreateTasksRequest.requests must not be empty.")
     if len(requests) > _MOST_CREATES:
         raise invalid("BatchCreateTasksRequest.requests can hold at most 100 requests.")
-    whole = request.SerializeToString()
-    ordinary = task_wire.read_batch(whole, parent, len(requests))
-    creates = [one or requests[index] for index, one in enumerate(ordinary)]
-    for create in creates:
-        if not isinstance(create, tuple) and create.parent not in ("", parent):
+    for create in requests:
+        if create.parent not in ("", parent):
             raise invalid("Every request's parent must be the parent of the batch.")
-    return creates
+    batch = task_wire.read_batch(request.SerializeToString())
+    ordinary = batch[2] if batch is not None else [None] * len(requests)
+    return [one or requests[index] for index, one in enumerate(ordinary)]
 
 
 def _check_deletes(queue: Queue, request: messages.BatchDeleteTasksRequest) -> None:
@@ -190,7 +202,7 @@ def _created(
 
 def _put(service: Service, queue: Queue, create: _Create, *, now: float) -> bytes:
     if isinstance(create, tuple):
-        return tasks.put_ordinary(service, queue, create, now=now)[1] + tasks.VIEW[messages.BASIC]
+        return tasks.put_ordinary(service, queue, create, now=now)[1]
     return tasks.put(service, queue, create.task, views.check(create.response_view), now=now)
 
 

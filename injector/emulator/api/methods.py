@@ -36,13 +36,20 @@ _RESOURCES = (
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One method: how its request is read, and what answers it."""
+    """One method: how its request is read, and what answers it.
+
+    `shortcut` may answer without reading the request as a message; where it returns None, it has
+    done nothing.
+    """
 
     request: type[messages.Message]
     answer: Callable[..., bytes | messages.Message | Awaitable[bytes]]
+    shortcut: Callable[[Service, bytes], bytes | None] | None = None
 
     def __call__(self, service: Service, request: bytes) -> bytes | Awaitable[bytes]:
         """Answer a serialized request, serialized, perhaps later; raises RpcError."""
+        if self.shortcut is not None and (short := self.shortcut(service, request)) is not None:
+            return short
         try:
             message = self.request.FromString(request)
         except messages.DecodeError as error:
@@ -81,11 +88,15 @@ METHODS: dict[str, Method] = {
     ),
     TASKS + "ListTasks": Method(messages.ListTasksRequest, tasks.list_tasks),
     TASKS + "GetTask": Method(messages.GetTaskRequest, tasks.get_task),
-    TASKS + "CreateTask": Method(messages.CreateTaskRequest, tasks.create_task),
+    TASKS + "CreateTask": Method(
+        messages.CreateTaskRequest, tasks.create_task, tasks.create_ordinary_task
+    ),
     TASKS + "DeleteTask": Method(messages.DeleteTaskRequest, tasks.delete_task),
     TASKS + "RunTask": Method(messages.RunTaskRequest, tasks.run_task),
     TASKS + "BatchCreateTasks": Method(
-        messages.BatchCreateTasksRequest, batches.batch_create_tasks
+        messages.BatchCreateTasksRequest,
+        batches.batch_create_tasks,
+        batches.batch_create_ordinary_tasks,
     ),
     TASKS + "BatchDeleteTasks": Method(
         messages.BatchDeleteTasksRequest, batches.batch_delete_tasks

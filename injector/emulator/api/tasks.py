@@ -13,12 +13,22 @@ from injector.emulator.api.refusals import (
     task_too_large,
 )
 from injector.emulator.api.service import Service
+from injector.emulator.api.task_wire import VIEW
 from injector.emulator.state.queue import Queue
 from injector.emulator.state.task import Task
 
 _LARGEST_PAGE = 1000
-VIEW = {messages.BASIC: b"\x58\x01", messages.FULL: b"\x58\x02"}
-"""The field `view`, serialized: appended to a stored form, it makes an answer of it."""
+
+
+def create_ordinary_task(service: Service, request: bytes) -> bytes | None:
+    """Put an ordinary task into a queue; None if the request is about another, or is none."""
+    create = task_wire.read_create(request)
+    if create is None:
+        return None
+    parent, ordinary, view = create
+    queue = service.queue_for_tasks(parent)
+    form, answer = put_ordinary(service, queue, ordinary, now=service.now())
+    return answer if view == messages.BASIC else form + VIEW[view]
 
 
 def create_task(service: Service, request: messages.CreateTaskRequest) -> bytes:
@@ -30,11 +40,10 @@ def create_task(service: Service, request: messages.CreateTaskRequest) -> bytes:
 
 def put(service: Service, queue: Queue, message: messages.Task, view: int, *, now: float) -> bytes:
     """Check, complete and store a task; return it serialized in the view that was asked for."""
-    whole = message.SerializeToString()
-    ordinary = task_wire.read(whole, 0, len(whole))
+    ordinary = task_wire.read(message.SerializeToString())
     if ordinary is not None:
-        form, bodiless = put_ordinary(service, queue, ordinary, now=now)
-        return (form if view == messages.FULL else bodiless) + VIEW[view]
+        form, answer = put_ordinary(service, queue, ordinary, now=now)
+        return answer if view == messages.BASIC else form + VIEW[view]
     task = _new(service, queue, message.name, now=now)
     return _put_by_fields(service, queue, message, task, view)
 
@@ -42,12 +51,12 @@ def put(service: Service, queue: Queue, message: messages.Task, view: int, *, no
 def put_ordinary(
     service: Service, queue: Queue, ordinary: task_wire.Ordinary, *, now: float
 ) -> tuple[bytes, bytes]:
-    """Store an ordinary task; return its form, and the same without the body."""
-    name, request, body, schedule = ordinary
+    """Store an ordinary task; return its form, and how a create answers it."""
+    name, request, schedule = ordinary
     task = _new(service, queue, name, now=now)
-    if schedule:
-        task.schedule_at = task_form.due_at(task_wire.schedule_of(schedule), now=now)
-    both = task_wire.forms(queue.prefix + task.id, request, body, task.schedule_at, now)
+    if schedule is not None:
+        task.schedule_at = task_form.due_at(schedule, now=now)
+    both = task_wire.forms(queue.prefix, task.id, request, due=task.schedule_at, now=now)
     if len(both[0]) > service.rules.max_task_bytes:
         raise task_too_large()
     task.form = both[0]
