@@ -1,6 +1,7 @@
 """Deadlines that the service does not accept."""
 
 from collections.abc import Awaitable, Mapping
+from functools import lru_cache
 
 from injector.emulator.api.methods import TASKS
 from injector.emulator.api.refusals import invalid
@@ -22,7 +23,7 @@ class Bounded:
     ) -> bytes | Awaitable[bytes]:
         """Answer a call; raises RpcError or Dropped."""
         timeout = metadata.get("grpc-timeout")
-        if timeout is not None and _seconds(timeout) > _LONGEST_S and method.startswith(TASKS):
+        if timeout is not None and _is_too_long(timeout) and method.startswith(TASKS):
             raise invalid(
                 "The request deadline is too long. The deadline cannot be more than 30s in the "
                 "future."
@@ -30,6 +31,7 @@ class Bounded:
         return self._inner(method, request, metadata)
 
 
-def _seconds(timeout: str) -> float:
+@lru_cache(maxsize=1024)
+def _is_too_long(timeout: str) -> bool:
     digits = timeout[:-1]
-    return int(digits) * _UNITS_S.get(timeout[-1:], 0.0) if digits.isdecimal() else 0.0
+    return digits.isdecimal() and int(digits) * _UNITS_S.get(timeout[-1:], 0.0) > _LONGEST_S

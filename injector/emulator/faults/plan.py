@@ -91,22 +91,20 @@ class _Progress:
 class Plan:
     """The faults in force, in their order, and the receipt of what they did.
 
-    `draw` yields uniform numbers, so that a seed repeats a run.
+    `draw` yields uniform numbers, so that a seed repeats a run. `is_empty` tells whether no fault
+    is in force.
     """
 
     def __init__(self, draw: Callable[[], float]) -> None:
         self._draw = draw
         self._faults: list[_Progress] = []
+        self.is_empty = True
         self.receipt: deque[Done] = deque(maxlen=_MOST_RECEIPTS)
-
-    @property
-    def is_empty(self) -> bool:
-        """Tell whether no fault is in force."""
-        return not self._faults
 
     def set(self, faults: Iterable[Fault]) -> None:
         """Replace the faults and start a new receipt."""
         self._faults = [_Progress(fault) for fault in faults]
+        self.is_empty = not self._faults
         self.receipt.clear()
 
     def counts(self) -> list[tuple[Fault, int, int]]:
