@@ -1,6 +1,7 @@
 """Cutting what a peer sent into frames."""
 
 from collections.abc import Iterator
+from struct import Struct
 
 from injector.http2.frames import (
     FRAME_HEAD_BYTES,
@@ -9,6 +10,9 @@ from injector.http2.frames import (
     Broken,
     Fault,
 )
+
+_head = Struct(">IBI").unpack_from
+"""A frame's size and type, its flags, and its stream after a reserved bit (RFC 9113, 4.1)."""
 
 
 class FrameReader:
@@ -25,16 +29,15 @@ class FrameReader:
         """Yield type, flags, stream and payload of each frame that is now whole."""
         data = self._rest + chunk if self._rest else chunk
         at, end = 0 if self._greeted else self._skip_preface(data), len(data)
-        while end - at >= FRAME_HEAD_BYTES:
-            head = int.from_bytes(data[at : at + FRAME_HEAD_BYTES], "big")
-            size = head >> 48
+        while (start := at + FRAME_HEAD_BYTES) <= end:
+            sized, flags, stream = _head(data, at)
+            size = sized >> 8
             if size > MAX_FRAME_BYTES:
                 raise Broken(Fault.FRAME_SIZE_ERROR, f"a frame of {size} bytes")
-            start, stop = at + FRAME_HEAD_BYTES, at + FRAME_HEAD_BYTES + size
-            if stop > end:
+            if start + size > end:
                 break
-            at = stop
-            yield head >> 40 & 0xFF, head >> 32 & 0xFF, head & 0x7FFFFFFF, data[start:stop]
+            at = start + size
+            yield sized & 0xFF, flags, stream & 0x7FFFFFFF, data[start:at]
         self._rest = data[at:] if self._greeted else data
 
     def _skip_preface(self, data: bytes) -> int:

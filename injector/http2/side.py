@@ -21,6 +21,7 @@ from injector.http2.frames import (
 )
 from injector.http2.windows import Windows
 
+_GIVEN_BACK_AT_BYTES = CONNECTION_WINDOW_BYTES // 2
 _MOST_FRAMES_OF_A_BLOCK = 1000
 """Far more than its bytes can need; a flood of empty ones would never end."""
 
@@ -80,7 +81,7 @@ class Side(ABC, Generic[W]):
         for kind, flags, stream, payload in self._frames.read(chunk):
             if self._expected is not None and kind != self._expected:
                 raise Broken(Fault.PROTOCOL_ERROR, f"frame {kind} in place of {self._expected}")
-            if kind <= Type.CONTINUATION:
+            if kind < len(self._take):  # others are to be ignored
                 self._take[kind](flags, stream, payload)
 
     @abstractmethod
@@ -114,7 +115,7 @@ class Side(ABC, Generic[W]):
     def _owe(self, size: int) -> None:
         """Give the connection's window back, in large pieces."""
         self._owed += size
-        if self._owed >= CONNECTION_WINDOW_BYTES // 2:
+        if self._owed >= _GIVEN_BACK_AT_BYTES:
             self.out.append(frames.window_update(0, self._owed))
             self._owed = 0
 

@@ -102,8 +102,7 @@ class Connection(asyncio.Protocol):
 
     def _ask(self, stream: int, head: Head, body: bytes) -> None:
         try:
-            encoding = head.metadata.get("grpc-encoding", "identity")
-            answer = self._handle(head.method, unpack(body, encoding), head.metadata)
+            answer = self._handle(head.method, unpack(body, head.encoding), head.metadata)
         except Dropped:
             raise
         except Exception as error:  # noqa: BLE001  # a fault of ours must not end the process

@@ -79,8 +79,8 @@ class Conversations:
             task = asyncio.create_task(self._run(stream, head, heard))
             talk = self._talks[stream] = _Talk(heard, task)
         try:
-            encoding = head.metadata.get("grpc-encoding", "identity")
-            keeps_up = talk.heard.add(message if message is None else unpack(message, encoding))
+            said = message if message is None else unpack(message, head.encoding)
+            keeps_up = talk.heard.add(said)
         except RpcError as error:
             self._fail(stream, error)
         else:

@@ -9,11 +9,15 @@ from injector.http2.header_blocks import BlockReader, Fields
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A call's method, its metadata, and the HTTP status that refuses it: 0 if none does."""
+    """A call's method, its metadata, and the HTTP status that refuses it: 0 if none does.
+
+    Its message may be compressed by `encoding`.
+    """
 
     method: str
     metadata: Mapping[str, str]
     refused: int = 0
+    encoding: str = "identity"
 
 
 def head_reader() -> BlockReader[Head]:
@@ -25,7 +29,8 @@ def _head(fields: Fields) -> Head:
     """Sort the fields: what HTTP needs, and what is the call's metadata."""
     text = {name.decode("latin-1"): value.decode("latin-1") for name, value in fields}
     metadata = {name: value for name, value in text.items() if not name.startswith(":")}
-    return Head(text.get(":path", ""), MappingProxyType(metadata), _refused(text))
+    encoding = metadata.get("grpc-encoding", "identity")
+    return Head(text.get(":path", ""), MappingProxyType(metadata), _refused(text), encoding)
 
 
 def _refused(text: Mapping[str, str]) -> int:

@@ -1,11 +1,13 @@
 """gRPC's framing of messages in a request's body."""
 
 import zlib
+from struct import Struct
 
 from injector.emulator.rpc import Code, RpcError
 from injector.emulator.transport.ports import MAX_MESSAGE_BYTES
 from injector.http2.messages import PREFIX_BYTES
 
+_prefix = Struct(">BI").unpack_from
 _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 
 
@@ -15,12 +17,11 @@ def unpack(body: bytes, encoding: str) -> bytes:
     Raises RpcError: a call of one request that brings none or several is UNIMPLEMENTED by
     gRPC's table of status codes.
     """
-    size = int.from_bytes(body[1:PREFIX_BYTES], "big")
-    if len(body) != PREFIX_BYTES + size or len(body) < PREFIX_BYTES:
+    packed, size = _prefix(body) if len(body) >= PREFIX_BYTES else (0, 0)
+    if len(body) != PREFIX_BYTES + size:
         raise RpcError(Code.UNIMPLEMENTED, "A call takes exactly one request message.")
-    if not body[0]:
-        return body[PREFIX_BYTES:]
-    return _decompressed(body[PREFIX_BYTES:], encoding)
+    message = body[PREFIX_BYTES:]
+    return _decompressed(message, encoding) if packed else message
 
 
 def take_first(body: bytearray) -> bytes | None:
