@@ -8,7 +8,7 @@ from google.cloud import tasks_v2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.emulator.api import messages, task_wire
+from injector.emulator.api import instants, messages, task_wire
 from injector.emulator.api.service import Rules
 from tests.emulator.direct import START, Direct, direct_emulator, refused
 
@@ -196,6 +196,15 @@ def test_time_of_a_newer_client_is_read_as_what_is_known_of_it(size):
     request = {"url": "http://t.test/"}
     found = ordinary(messages.Task(http_request=request, schedule_time=schedule))
     assert found[2].seconds == 1_800_000_000
+
+
+@given(due=st.floats(0, 2.5e11), created=st.floats(0, 2.5e11))
+def test_times_are_written_as_protobuf_writes_them(due, created):
+    task = messages.Task()
+    instants.write(task.schedule_time, due)
+    task.create_time.seconds = int(created)
+    task.dispatch_deadline.seconds = 600
+    assert task_wire.times(due, created=created) == task.SerializeToString()
 
 
 @pytest.mark.parametrize("body", [b"", b"x" * 300])

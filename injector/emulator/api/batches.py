@@ -189,20 +189,21 @@ def _created(
 ) -> Iterator[bytes]:
     """Yield each stored task as a serialized item of the response."""
     now = service.now()
+    times = task_wire.times(now, created=now)
     for index, create in enumerate(creates):
         try:
             if queue.state is QueueState.DISABLED:  # deleted since the batch was started
                 raise refusals.queue_missing()
-            form = _put(service, queue, create, now=now)
+            form = _put(service, queue, create, now=now, times=times)
         except RpcError as error:
             failures[index] = error
         else:
             yield b"\x0a%b%b" % (varint(len(form)), form)
 
 
-def _put(service: Service, queue: Queue, create: _Create, *, now: float) -> bytes:
+def _put(service: Service, queue: Queue, create: _Create, *, now: float, times: bytes) -> bytes:
     if isinstance(create, tuple):
-        return tasks.put_ordinary(service, queue, create, now=now)[1]
+        return tasks.put_ordinary(service, queue, create, now=now, times=times)[1]
     return tasks.put(service, queue, create.task, views.check(create.response_view), now=now)
 
 

@@ -70,15 +70,13 @@ def read(whole: bytes) -> Ordinary | None:
         return None
 
 
-def forms(
-    prefix: str, task_id: str, request: Request, *, due: float, now: float
-) -> tuple[bytes, bytes]:
-    """Return the stored form of a task, due and created then, and how a create answers it.
+def forms(prefix: str, task_id: str, request: Request, times: bytes) -> tuple[bytes, bytes]:
+    """Return the stored form of a task with these `times`, and how a create answers it.
 
     The answer has no body: its view is BASIC.
     """
     url, head, body = request
-    named, times = _named(prefix, len(task_id)) + task_id.encode(), _times(due, int(now))
+    named = _named(prefix, len(task_id)) + task_id.encode()
     size = len(url) + len(head)
     answer = b"".join((named, b"\x1a", varint(size), url, head, times, VIEW[messages.BASIC]))
     if not body:
@@ -86,9 +84,21 @@ def forms(
     return b"".join((named, b"\x1a", varint(size + len(body)), url, head, body, times)), answer
 
 
+def times(due: float, *, created: float) -> bytes:
+    """Return the fields of the schedule time, the time of creation, and the usual deadline."""
+    seconds, micros = divmod(round(due * instants.MICROSECONDS), instants.MICROSECONDS)
+    nanos = _nanos(micros * 1000) if micros else b""
+    before, after = _around_nanos(seconds, len(nanos), int(created))
+    return before + nanos + after
+
+
 @lru_cache(maxsize=8192)
 def varint(number: int) -> bytes:
     """Return a number as protobuf writes it."""
+    return _written(number)
+
+
+def _written(number: int) -> bytes:
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -232,13 +242,19 @@ def _named(prefix: str, size: int) -> bytes:
     return b"\x0a%b%b" % (varint(len(start) + size), start)
 
 
-@lru_cache(maxsize=64)
-def _times(due: float, created: int) -> bytes:
-    """Return the fields of the schedule time, the time of creation, and the usual deadline.
+def _nanos(number: int) -> bytes:
+    """Return what `varint` does; nanoseconds seldom come twice, and most take five bytes."""
+    if not number >> 28:
+        return _written(number)
+    low, high = number & 0x7F | 0x80, number >> 21 & 0x7F | 0x80
+    return bytes((low, number >> 7 & 0x7F | 0x80, number >> 14 & 0x7F | 0x80, high, number >> 28))
 
-    The tasks of a batch share them.
-    """
-    message = messages.Task()
-    instants.write(message.schedule_time, due)
-    message.create_time.seconds = created
-    return message.SerializeToString() + _TEN_MINUTES
+
+@lru_cache(maxsize=64)
+def _around_nanos(seconds: int, size: int, created: int) -> tuple[bytes, bytes]:
+    """Return what a task's times are before and after so many bytes of nanoseconds."""
+    stamp = messages.Timestamp(seconds=seconds).SerializeToString() + (b"\x10" if size else b"")
+    task = messages.Task()
+    task.create_time.seconds = created
+    before = b"\x22%b%b" % (varint(len(stamp) + size), stamp)
+    return before, task.SerializeToString() + _TEN_MINUTES

@@ -49,14 +49,24 @@ def put(service: Service, queue: Queue, message: messages.Task, view: int, *, no
 
 
 def put_ordinary(
-    service: Service, queue: Queue, ordinary: task_wire.Ordinary, *, now: float
+    service: Service,
+    queue: Queue,
+    ordinary: task_wire.Ordinary,
+    *,
+    now: float,
+    times: bytes = b"",
 ) -> tuple[bytes, bytes]:
-    """Store an ordinary task; return its form, and how a create answers it."""
+    """Store an ordinary task; return its form, and how a create answers it.
+
+    The `times` of a task that is due at once are those of now; several tasks may share them.
+    """
     name, request, schedule = ordinary
     task = _new(service, queue, name, now=now)
     if schedule is not None:
         task.schedule_at = task_form.due_at(schedule, now=now)
-    both = task_wire.forms(queue.prefix, task.id, request, due=task.schedule_at, now=now)
+    if schedule is not None or not times:
+        times = task_wire.times(task.schedule_at, created=now)
+    both = task_wire.forms(queue.prefix, task.id, request, times)
     if len(both[0]) > service.rules.max_task_bytes:
         raise task_too_large()
     task.form = both[0]
