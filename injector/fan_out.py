@@ -1,6 +1,7 @@
 """One chunk: read its slice, render its records, create what is missing, write the receipt."""
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -51,6 +52,9 @@ class Renderer(Protocol):
 
     def create(self, record: Record, *, now: float) -> Create:
         """Return the create; raise Rejected when the record cannot become a task."""
+
+    def create_all(self, records: Sequence[Record], *, now: float) -> list[Create]:
+        """Return the creates of many, at less cost; raise Rejected when one has none."""
 
     def name(self, record: Record) -> tuple[str, str]:
         """Return the queue and the id of the record's task."""
@@ -169,11 +173,16 @@ def _check_size(records: int) -> None:
 
 
 def plan_chunk(chunk: Chunk, settled_mask: int, renderer: Renderer, *, now: float) -> Plan:
-    """Render each record that has no outcome yet."""
+    """Render each record that has no outcome yet: all at once, or else one by one."""
+    records = chunk.records
+    open_ = [place for place in range(len(records)) if not settled_mask >> place & 1]
+    left = [records[place] for place in open_]
+    good = [record for record in left if isinstance(record, Record)]
+    if len(good) == len(left):
+        with suppress(Rejected):
+            return Plan(tuple(open_), tuple(renderer.create_all(good, now=now)), ())
     positions, creates, rejects = [], [], []
-    for position, record in enumerate(chunk.records):
-        if settled_mask >> position & 1:
-            continue
+    for position, record in zip(open_, left, strict=True):
         try:
             creates.append(_create_of(record, renderer, now=now))
             positions.append(position)

@@ -7,6 +7,7 @@ so 1.0 and 1 are two as well.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -34,6 +35,33 @@ def name_task(job: str, identity: bytes, suffix: str) -> tuple[str, int]:
     """Return the task id and the record's lot by one digest."""
     digest = _digest(job, identity)
     return _task_id(digest, suffix), _draw(digest)
+
+
+def digests_of(job: str, identities: Iterable[bytes]) -> list[bytes]:
+    """Return what the task ids and lots of many records are made of."""
+    begun = _begun(job).copy
+    digests = []
+    for identity in identities:
+        hashed = begun()
+        hashed.update(identity)
+        digests.append(hashed.digest())
+    return digests
+
+
+def task_ids(digests: Sequence[bytes], suffixes: Sequence[str]) -> list[str]:
+    """Name the tasks of many records."""
+    together = "".join(suffixes)
+    if not (all(suffixes) and together.isalnum() and together.isascii()):
+        return list(map(_task_id, digests, suffixes))
+    heads = b"".join(digests).hex()
+    starts = range(0, len(heads), 2 * _DIGEST_SIZE)
+    named = zip(starts, suffixes, strict=True)
+    return [f"{heads[at : at + 32]}-{suffix}"[:MAX_TASK_ID] for at, suffix in named]
+
+
+def draws_of(digests: Iterable[bytes]) -> list[int]:
+    """Draw the lots of many records."""
+    return [_draw(digest) for digest in digests]
 
 
 @lru_cache(maxsize=256)

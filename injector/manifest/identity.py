@@ -1,15 +1,17 @@
 """Which bytes make a record itself: its place, its content, or one of its fields."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
+from injector.manifest.columns import Columns
 from injector.manifest.record import Record, decoded, missing
 from injector.manifest.row import Row
 from injector.manifest.schema import ByField
 from injector.manifest.template import text_at
 
 Identity = Callable[[Row, Record], tuple[bytes, str]]
+Identities = Callable[[Columns, Sequence[Record]], tuple[Sequence[bytes], Sequence[str]]]
 
 
 def identity_of(rule: str | ByField, position: dict[str, int]) -> Identity:
@@ -19,6 +21,29 @@ def identity_of(rule: str | ByField, position: dict[str, int]) -> Identity:
     if rule == "content":
         return lambda _row, record: (canonical(record.raw), "")
     return _by_ordinal
+
+
+def identities_of(rule: str | ByField, position: dict[str, int]) -> Identities:
+    """Make the function that gives the identities of many records, and the suffixes."""
+    if isinstance(rule, ByField):
+        return _all_by_field(rule.field, position[rule.field])
+    one = identity_of(rule, position)
+
+    def identify(columns: Columns, records: Sequence[Record]) -> tuple[list[bytes], list[str]]:
+        both = [one(row, record) for row, record in zip(columns.rows, records, strict=True)]
+        return [identity for identity, _ in both], [suffix for _, suffix in both]
+
+    return identify
+
+
+def _all_by_field(name: str, index: int) -> Identities:
+    def identify(columns: Columns, _records: Sequence[Record]) -> tuple[list[bytes], list[str]]:
+        texts = columns.texts(index, name)
+        if not all(texts):
+            raise missing(name)
+        return [text.encode() for text in texts], texts
+
+    return identify
 
 
 def _by_ordinal(_row: Row, record: Record) -> tuple[bytes, str]:

@@ -1,6 +1,6 @@
 """From a record to the message that is published for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from injector.delivery.ports import Create, TaskTemplate
@@ -54,6 +54,10 @@ class MessageRenderer:
         )
         self._check_size(create)
         return create
+
+    def create_all(self, records: Sequence[Record], *, now: float) -> list[Create]:
+        """Return what `create` does of each; raise Rejected when there can be none for one."""
+        return [self.create(record, now=now) for record in records]
 
     def check(self, record: Record, *, now: float) -> None:
         """Raise Rejected exactly when `create` would."""

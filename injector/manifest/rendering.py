@@ -1,6 +1,6 @@
 """What a job's records become, whatever its group's destination is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from injector.delivery.ports import Create
@@ -26,6 +26,9 @@ class Renderer(Protocol):
 
     def create(self, record: Record, *, now: float) -> Create:
         """Return the record's create; raise Rejected with the reason when there can be none."""
+
+    def create_all(self, records: Sequence[Record], *, now: float) -> list[Create]:
+        """Return what `create` does of each, at less cost; raise Rejected when one has none."""
 
     def check(self, record: Record, *, now: float) -> None:
         """Raise Rejected exactly when `create` would."""
