@@ -1,6 +1,6 @@
 """One chunk: read its slice, render its records, create what is missing, write the receipt."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -114,8 +114,9 @@ def fan_out(
     plan = plan_chunk(chunk, kept.settled_mask if kept else 0, opened.renderer, now=clock.now())
     began = clock.monotonic()
     results = opened.creator.create_all(plan.creates, budget_s=time_left())
-    fresh = _fresh(plan, results, opened.fresh_of(task.chunk))
-    seen = _seen(opened.creator, results, seconds=clock.monotonic() - began) + fresh
+    seen = _seen(opened.creator, results, seconds=clock.monotonic() - began)
+    if fresh := opened.fresh_of(task.chunk):
+        seen += _fresh(plan, results, fresh)
     receipt = receipt_of(task, plan, chunk, results)
     merged = ledger.receipts.merge(receipt, now=clock.now(), counts=seen.to_counts())
     if receipt.rejected_mask:
@@ -199,33 +200,39 @@ def _create_of(record: Record | Bad, renderer: Renderer, *, now: float) -> Creat
 
 def receipt_of(task: InjectorTask, plan: Plan, chunk: Chunk, results: Sequence[Result]) -> Receipt:
     """Write down which records are settled now."""
-    masks = dict.fromkeys(Outcome, 0)
-    rejects = list(plan.rejects)
-    for position, result in zip(plan.positions, results, strict=True):
-        masks[result.outcome] |= 1 << position
-        if result.outcome is Outcome.REJECTED:
-            record = chunk.records[position]
-            rejects.append(_reject(position, record, result.reason))
+    ends = dict(zip(plan.positions, results, strict=True))
+    refused = [
+        _reject(position, chunk.records[position], ends[position].reason)
+        for position in _ended(ends, Outcome.REJECTED)
+    ]
+    rejects = (*plan.rejects, *refused)
     return Receipt(
         job=task.job,
         chunk=task.chunk,
         records=len(chunk.records),
-        created_mask=masks[Outcome.CREATED],
-        existed_mask=masks[Outcome.EXISTED],
-        rejected_mask=sum(1 << reject.position for reject in rejects),
-        rejects=tuple(rejects),
+        created_mask=_mask(_ended(ends, Outcome.CREATED)),
+        existed_mask=_mask(_ended(ends, Outcome.EXISTED)),
+        rejected_mask=_mask(reject.position for reject in rejects),
+        rejects=rejects,
         message_ids=_message_ids(plan, chunk, results),
     )
 
 
+def _ended(ends: Mapping[int, Result], outcome: Outcome) -> list[int]:
+    return [position for position, result in ends.items() if result.outcome is outcome]
+
+
+def _mask(positions: Iterable[int]) -> int:
+    return sum(map((1).__lshift__, positions))
+
+
 def _message_ids(plan: Plan, chunk: Chunk, results: Sequence[Result]) -> tuple[str, ...]:
     """Return each record's message id, empty where it has none; nothing at all for tasks."""
-    found = {
-        position: result.message_id
-        for position, result in zip(plan.positions, results, strict=True)
-        if result.message_id
-    }
-    return tuple(found.get(place, "") for place in range(len(chunk.records))) if found else ()
+    ids = [result.message_id for result in results]
+    if not any(ids):
+        return ()
+    found = dict(zip(plan.positions, ids, strict=True))
+    return tuple(found.get(place, "") for place in range(len(chunk.records)))
 
 
 def _reject(position: int, record: Record | Bad, reason: str) -> Reject:
@@ -243,7 +250,7 @@ def _seen(creator: Creator, results: Sequence[Result], *, seconds: float) -> Sig
 
 def _fresh(plan: Plan, results: Sequence[Result], queues: Collection[str]) -> Signals:
     """Count the creates that were sent to queues new to the group."""
-    sent = zip(plan.creates, results, strict=True) if queues else ()
+    sent = zip(plan.creates, results, strict=True)
     return Signals(fresh=sum(result.sent and create.queue in queues for create, result in sent))
 
 

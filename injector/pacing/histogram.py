@@ -35,8 +35,15 @@ class Histogram:
         return cls(tuple(counts), total_us)
 
     def __add__(self, other: "Histogram") -> "Histogram":
+        if other.empty or self.empty:
+            return self if other.empty else other
         counts = tuple(map(int.__add__, self.counts, other.counts))
         return Histogram(counts, self.total_us + other.total_us)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was ever counted here; told quickly, since most never hold anything."""
+        return self.counts is _EMPTY and not self.total_us
 
     @property
     def count(self) -> int:

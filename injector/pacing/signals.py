@@ -8,7 +8,7 @@ ramp of dispatches, whose operations are attempts at the target.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
@@ -101,8 +101,8 @@ class Signals:
             fan_outs=self.fan_outs + other.fan_outs,
             deferred=self.deferred + other.deferred,
             fresh=self.fresh + other.fresh,
-            faults=Counter(self.faults) + Counter(other.faults),
-            targets=Counter(self.targets) + Counter(other.targets),
+            faults=_sum(self.faults, other.faults),
+            targets=_sum(self.targets, other.targets),
             latency=self.latency + other.latency,
             waited=self.waited + other.waited,
             fan_out_time=self.fan_out_time + other.fan_out_time,
@@ -147,6 +147,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
         self._durations: defaultdict[str, list[float]] = defaultdict(list)
 
     def answered(self, *, creates: int = 1) -> None:
@@ -155,7 +156,7 @@ class Tally:
 
     def faulted(self, code: str, *, creates: int = 1) -> None:
         """Count creates that ended in a fault, by gRPC status name."""
-        self._counts[f"faults.{code}"] += creates
+        self._faults[code] += creates
 
     def rejected(self, *, creates: int = 1) -> None:
         """Count creates that the throttle kept here."""
@@ -173,28 +174,48 @@ class Tally:
         """Count a fan-out that had something to create."""
         self._counts["fan_outs"] += 1
         self._counts["deferred"] += deferred
-        self._time("fan_out_time", seconds)
+        self._durations["fan_out_time"].append(seconds)
 
     def called(self, seconds: float) -> None:
         """Count how long a call took once it was sent."""
-        self._time("latency", seconds)
+        self._durations["latency"].append(seconds)
 
     def waited(self, seconds: float) -> None:
         """Count how long a call waited in this client before it was sent."""
-        self._time("waited", seconds)
+        self._durations["waited"].append(seconds)
 
     def drain(self) -> Signals:
         """Return what was counted since the last time."""
         counts, self._counts = self._counts, Counter()
+        faults, self._faults = self._faults, Counter()
         durations, self._durations = self._durations, defaultdict(list)
-        for name, seconds in durations.items():
-            for bucket, count in Counter(map(bucket_of, seconds)).items():
-                counts[f"{name}.{bucket}"] = count
-            counts[f"{name}.us"] = round(sum(seconds) * 1e6)
-        return Signals.from_counts(counts)
+        return Signals(
+            accepted=counts["accepted"],
+            local_rejects=counts["local_rejects"],
+            hedges_sent=counts["hedges_sent"],
+            hedges_won=counts["hedges_won"],
+            hedges_cancelled=counts["hedges_cancelled"],
+            fan_outs=counts["fan_outs"],
+            deferred=counts["deferred"],
+            faults=faults,
+            latency=_counted(durations["latency"]),
+            waited=_counted(durations["waited"]),
+            fan_out_time=_counted(durations["fan_out_time"]),
+        )
 
-    def _time(self, name: str, seconds: float) -> None:
-        self._durations[name].append(seconds)
+
+def _counted(seconds: Sequence[float]) -> Histogram:
+    """Count durations in the buckets of a histogram, their sum rounded once."""
+    if not seconds:
+        return Histogram()
+    buckets = [0] * SIZE
+    for bucket, count in Counter(map(bucket_of, seconds)).items():
+        buckets[bucket] = count
+    return Histogram(tuple(buckets), round(sum(seconds) * 1e6))
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    return Counter(one) + Counter(other) if one and other else one or other
 
 
 _NAMES = tuple(each.name for each in fields(Signals))
