@@ -3,7 +3,11 @@
 A length-delimited field is its tag, the length of its value, and the value.
 """
 
-_ONE_BYTE = tuple(bytes((number,)) for number in range(128))
+_SHORT = 4096
+_LENGTHS = (
+    *(bytes((size,)) for size in range(128)),
+    *(bytes((size & 127 | 128, size >> 7)) for size in range(128, _SHORT)),
+)
 
 
 def text(tag: int, value: str) -> bytes:
@@ -17,10 +21,8 @@ def field(tag: int, value: bytes) -> bytes:
 
 
 def length(size: int) -> bytes:
-    """Write a length, the short ones without a loop."""
-    if size < 128:
-        return _ONE_BYTE[size]
-    return bytes((size & 127 | 128, size >> 7)) if size < 16_384 else varint(size)
+    """Write a length; the usual ones are written already."""
+    return _LENGTHS[size] if size < _SHORT else varint(size)
 
 
 def sized(size: int) -> int:

@@ -35,19 +35,27 @@ class RequestTemplate:
         self._shared = b"\x10" + bytes((METHODS[template.method],)) + _headers(template.headers)
         self._token = _token(template.token)
         self._deadline = _moment(0x32, template.dispatch_deadline_s)
+        self._request_size = 1 + len(self._shared) + len(self._token)
+        self._task_size = 2 + len(self._deadline)
 
     def fill(self, create: Create) -> bytes:
-        """Serialize one create."""
-        name, url, body = self._name + create.task_id.encode(), create.url.encode(), create.body
+        """Serialize one create: every length first, then all parts at once."""
+        task_id, url, body = create.task_id.encode(), create.url.encode(), create.body
+        of_url = _length(len(url))
         varying = _headers(create.headers) if create.headers else b""
         content = b"\x22" + _length(len(body)) if body else b""
-        request = b"".join(
-            (b"\x0a", _length(len(url)), url, self._shared, varying, content, body, self._token)
-        )
-        when = _moment(0x22, create.schedule_time)
-        named, asked = _length(len(name)), _length(len(request))
-        task = b"".join((b"\x0a", named, name, b"\x1a", asked, request, when, self._deadline))
-        return b"".join((self._parent, _length(len(task)), task))
+        size = self._request_size + len(of_url) + len(url) + len(varying) + len(content) + len(body)
+        asked = _length(size)
+        name_size = len(self._name) + len(task_id)
+        named = _length(name_size)
+        when = b"" if create.schedule_time is None else _moment(0x22, create.schedule_time)
+        size += self._task_size + len(named) + name_size + len(asked) + len(when)
+        return b"".join((
+            self._parent, _length(size),
+            b"\x0a", named, self._name, task_id,
+            b"\x1a", asked, b"\x0a", of_url, url, self._shared, varying, content, body, self._token,
+            when, self._deadline,
+        ))  # fmt: skip
 
 
 def batch_create_tasks_request(queue: str, requests: Iterable[bytes], request_id: str) -> bytes:

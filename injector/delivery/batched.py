@@ -42,9 +42,14 @@ def fitting(
     creates: Sequence[Create], places: Sequence[int], *, most: int, most_bytes: int
 ) -> Iterator[Part]:
     """Divide the creates at these places into as few parts as fit, in their order."""
+    wanted = [creates[each] for each in places]
+    sizes = _sizes(wanted)
+    if len(wanted) <= most and sum(sizes) <= most_bytes:
+        yield places, wanted
+        return
     part: list[int] = []
     left = most_bytes
-    for place, size in zip(places, _sizes(creates[each] for each in places), strict=True):
+    for place, size in zip(places, sizes, strict=True):
         if part and (len(part) == most or size > left):
             yield part, [creates[each] for each in part]
             part, left = [], most_bytes
@@ -53,16 +58,17 @@ def fitting(
     yield part, [creates[each] for each in part]
 
 
-def _sizes(creates: Iterable[Create]) -> Iterator[int]:
+def _sizes(creates: Sequence[Create]) -> list[int]:
     """Estimate serialized creates from above, looking once at what a job's creates share."""
-    shared: dict[int, int] = {}
-    for create in creates:
-        template = id(create.template)
-        if template not in shared:
-            shared[template] = _OVERHEAD + _headers_size(create.template.headers)
-        texts = len(create.url) + len(create.ordering_key)
-        size = shared[template] + len(create.body) + _BYTES_A_CHARACTER * texts
-        yield size + _headers_size(create.headers) if create.headers else size
+    templates = {id(create.template): create.template for create in creates}
+    shared = {key: _OVERHEAD + _headers_size(each.headers) for key, each in templates.items()}
+    return [
+        shared[id(create.template)]
+        + len(create.body)
+        + _BYTES_A_CHARACTER * (len(create.url) + len(create.ordering_key))
+        + (_headers_size(create.headers) if create.headers else 0)
+        for create in creates
+    ]
 
 
 def _headers_size(headers: Iterable[tuple[str, str]]) -> int:
