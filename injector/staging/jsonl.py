@@ -33,6 +33,18 @@ def read_jsonl(
                 yield file, number, fault or raw, end
 
 
+def bare_lines(text: bytes) -> list[bytes]:
+    """Return the lines of a text each of which is an object without a space around it.
+
+    None of another text, and `read_jsonl` says what it holds. Whether what stands between the
+    braces is JSON is not looked at.
+    """
+    lines = text.removesuffix(b"\n").split(b"\n")
+    whole = text[:1] == b"{" and lines[-1][-1:] == b"}"
+    bare = whole and b"\r" not in text and text.count(b"}\n{") == len(lines) - 1
+    return lines if bare else []
+
+
 def _checked(lines: list[bytes], limit: int) -> Iterator[Iterable[Checked]]:
     """Give each line, what is in it unless it is too long, and why that is no record."""
     for start in range(0, len(lines), _TOGETHER):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import count, islice, repeat
+from itertools import chain, count, islice, repeat
 from struct import Struct
 
 from injector.errors import Conflict, NotFound
@@ -13,7 +13,7 @@ from injector.staging.files import File, find_files
 from injector.staging.folder import Folder
 from injector.staging.index import ENTRY, Entry, unpack_entry
 from injector.staging.item import Item
-from injector.staging.jsonl import read_jsonl
+from injector.staging.jsonl import bare_lines, read_jsonl
 from injector.staging.pin import Pin, Pinned
 from injector.staging.reach import Reach
 from injector.staging.seal import INDEX, Seal, Staged, read_seal
@@ -51,7 +51,7 @@ class ChunkReader:
         self._seal = _within(reach, read_seal(self._folder))
         self._index_block = lru_cache(maxsize=_BLOCKS)(self._read_index_block)
         pin = self._seal.pin
-        self._items = _in_place(pin, self._seal.max_line_bytes) if pin else self._copied
+        self._items = _in_place(pin, self._seal) if pin else self._copied
 
     @property
     def staged(self) -> Staged:
@@ -110,6 +110,11 @@ def _records(
     items: Sequence[Item], first: int, origins: Iterable[int], files: Sequence[str]
 ) -> Iterator[Record | Bad]:
     """Give each item its number; one with a fault in place of its bytes is a bad record."""
+    names, lines, bodies, _ = zip(*items, strict=True)
+    if set(map(type, bodies)) == {bytes}:
+        named = map(files.__getitem__, names)
+        yield from map(Record, count(first), lines, bodies, named, origins)
+        return
     for ordinal, (file, line, body, _), origin in zip(count(first), items, origins, strict=False):
         if isinstance(body, bytes):
             yield Record(ordinal, line, body, files[file], origin)
@@ -134,23 +139,31 @@ def _parse_of_several(line: bytes) -> Item:
     return int(file), number, body, end
 
 
-def _in_place(pin: Pin, limit: int) -> Callable[[Entry], list[Item]]:
+def _in_place(pin: Pin, seal: Seal) -> Callable[[Entry], list[Item]]:
     """Make the function that reads records where they lie.
 
     It looks at the pin afterwards, even if it could not read: a file that has become shorter
-    is first of all another file.
+    is first of all another file. What was all good when it was staged is not judged again.
     """
     (file,) = find_files(pin.url)
     pinned = Pinned(pin, file)
 
     def read(entry: Entry) -> list[Item]:
-        items = read_jsonl(_slices(file, entry), limit=limit, line=entry.line)
         try:
-            return list(islice(items, entry.records))
+            return _items(_slices(file, entry), entry, seal)
         finally:
             pinned.check()
 
     return read
+
+
+def _items(slices: Iterator[bytes], entry: Entry, seal: Seal) -> list[Item]:
+    first = next(slices, b"")
+    bare = bare_lines(first) if not seal.staged.rejected and len(first) == entry.length else []
+    if len(bare) == entry.records:
+        return list(zip(repeat(0), count(entry.line), bare, repeat(0)))
+    items = read_jsonl(chain((first,), slices), limit=seal.max_line_bytes, line=entry.line)
+    return list(islice(items, entry.records))
 
 
 def _slices(file: File, entry: Entry) -> Iterator[bytes]:

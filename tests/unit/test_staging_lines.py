@@ -1,14 +1,21 @@
 import re
 import tracemalloc
-from itertools import repeat
+from itertools import chain, repeat
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from injector.staging.jsonl import bare_lines, read_jsonl
 from injector.staging.lines import physical_lines
 
 texts = st.text(alphabet="ab\r\né😀\u2028\x0b\x85", max_size=40).map(str.encode)
+
+objects = st.sampled_from(
+    [b"{}", b'{"a":"\\n}\\n{"}', '{"é":[{},{}]}'.encode(), b'{"a": {"b": 1} }']
+)
+between = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b" \n", b"\n\t", b"\n \n"])
+files = st.lists(st.tuples(objects, between), min_size=1, max_size=6)
 
 
 def lines_of(blocks, *, limit):
@@ -54,3 +61,18 @@ def test_a_line_without_end_takes_no_more_memory_than_its_limit(block):
 
     assert [size for _, size in lines] == [500 * 65536]
     assert peak < 1_000_000
+
+
+@given(files)
+def test_bare_lines_are_the_records_that_a_file_of_good_ones_holds(parts):
+    content = b"".join(chain.from_iterable(parts))
+
+    bare = bare_lines(content)
+
+    assert bare in ([], [raw for _, _, raw, _ in read_jsonl(iter([content]), limit=1000)])
+    assert bool(bare) == (all(end == b"\n" for _, end in parts))
+
+
+def test_bare_lines_need_no_ending_of_the_last():
+    assert bare_lines(b"{}\n{}") == [b"{}", b"{}"]
+    assert bare_lines(b"") == []
