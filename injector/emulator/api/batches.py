@@ -1,6 +1,6 @@
 """Batches of tasks, and the operations that report them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from injector.emulator.api import instants, messages, paths, refusals, task_wire, tasks, views
@@ -48,7 +48,7 @@ def _create(service: Service, parent: str, request_id: str, creates: Sequence[_C
 
     def work(operation: messages.Operation, most: int) -> Failures:
         failures: Failures = {}
-        made = list(_created(service, queue, creates[:most], failures))
+        made = _created(service, queue, creates[:most], failures)
         if made:
             operation.response.type_url = _CREATED
             operation.response.value = b"".join(made)
@@ -186,25 +186,25 @@ def _check_deletes(queue: Queue, request: messages.BatchDeleteTasksRequest) -> N
 
 def _created(
     service: Service, queue: Queue, creates: Sequence[_Create], failures: Failures
-) -> Iterator[bytes]:
-    """Yield each stored task as a serialized item of the response."""
+) -> list[bytes]:
+    """Store the tasks; return the parts of the response that holds those that could be."""
     now = service.now()
     times = task_wire.times(now, created=now)
+    made: list[bytes] = []
     for index, create in enumerate(creates):
         try:
             if queue.state is QueueState.DISABLED:  # deleted since the batch was started
                 raise refusals.queue_missing()
-            form = _put(service, queue, create, now=now, times=times)
+            if isinstance(create, tuple):
+                _, answer = tasks.put_ordinary(service, queue, create, now=now, times=times)
+            else:
+                view = views.check(create.response_view)
+                answer = tasks.put(service, queue, create.task, view, now=now)
         except RpcError as error:
             failures[index] = error
         else:
-            yield b"\x0a%b%b" % (varint(len(form)), form)
-
-
-def _put(service: Service, queue: Queue, create: _Create, *, now: float, times: bytes) -> bytes:
-    if isinstance(create, tuple):
-        return tasks.put_ordinary(service, queue, create, now=now, times=times)[1]
-    return tasks.put(service, queue, create.task, views.check(create.response_view), now=now)
+            made += (b"\x0a", varint(len(answer)), answer)
+    return made
 
 
 def _deleted(service: Service, names: Sequence[str]) -> Failures:

@@ -205,8 +205,14 @@ def _span(whole: bytes, at: int) -> Span:
     size = whole[at]
     if size <= 0x7F:
         return at + 1, at + 1 + size
-    size, shift = size & 0x7F, 7
-    at += 1
+    high = whole[at + 1]
+    if 0 < high <= 0x7F:
+        return at + 2, at + 2 + (size & 0x7F | high << 7)
+    return _long_span(whole, at)
+
+
+def _long_span(whole: bytes, at: int) -> Span:
+    size = shift = 0
     while whole[at] > 0x7F:
         size |= (whole[at] & 0x7F) << shift
         at += 1

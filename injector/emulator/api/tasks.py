@@ -66,12 +66,13 @@ def put_ordinary(
         task.schedule_at = task_form.due_at(schedule, now=now)
     if schedule is not None or not times:
         times = task_wire.times(task.schedule_at, created=now)
-    both = task_wire.forms(queue.prefix, task.id, request, times)
-    if len(both[0]) > service.rules.max_task_bytes:
+    form, answer = task_wire.forms(queue.prefix, task.id, request, times)
+    if len(form) > service.rules.max_task_bytes:
         raise task_too_large()
-    task.form = both[0]
-    _add(service, queue, task)
-    return both
+    task.form = form
+    if service.registry.add(queue, task):
+        service.wake()
+    return form, answer
 
 
 def _new(service: Service, queue: Queue, name: str, *, now: float) -> Task:
@@ -97,13 +98,9 @@ def _put_by_fields(
     form = task.form = message.SerializeToString()
     if len(form) >= task_form.SMALL:
         task_form.check_size(form, message, limit=service.rules.max_task_bytes)
-    _add(service, queue, task)
-    return _answer(form, message, view)
-
-
-def _add(service: Service, queue: Queue, task: Task) -> None:
     if service.registry.add(queue, task):
         service.wake()
+    return _answer(form, message, view)
 
 
 def get_task(service: Service, request: messages.GetTaskRequest) -> messages.Task:

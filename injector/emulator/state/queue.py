@@ -84,12 +84,8 @@ class Queue:
 
     def add(self, task: Task) -> None:
         """Take a task in; its id must be free."""
-        task.seq = self._next_seq
-        self.put_back(task)
-
-    def put_back(self, task: Task) -> None:
-        """Take in a task that has its number already: one after those that are there."""
-        self._next_seq = task.seq + 1
+        seq = task.seq = self._next_seq
+        self._next_seq = seq + 1
         self.names.add(task)
         self.order.append(task)
         due = task.due = task.schedule_at
@@ -99,7 +95,12 @@ class Queue:
             self._line_end = due
             line.append(task)
         else:
-            heappush(self.heap, (due, task.seq, task))
+            heappush(self.heap, (due, seq, task))
+
+    def put_back(self, task: Task) -> None:
+        """Take in a task that has its number already: one after those that are there."""
+        self._next_seq = task.seq
+        self.add(task)
 
     def schedule(self, task: Task, at: float) -> None:
         """Let the task be attempted at that time, instead of at any time set before."""
