@@ -158,6 +158,8 @@ class JobShown(Shown):
     rate_now: float | None
     rate_allowed: float | None
     eta_s: float | None
+    why: str
+    """What sets its pace: its own limit, a pause, other jobs, or the last tick's reason."""
 
 
 class JobList(Shown):

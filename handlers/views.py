@@ -1,6 +1,6 @@
 """Jobs and groups as the API shows them. Rates are in creates per second, times in Unix seconds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
 
@@ -17,7 +17,7 @@ from handlers.models import (
 )
 from handlers.parts import Parts
 from injector.control.memory import Memory
-from injector.control.progress import GroupPace, group_pace, measured_from, progress
+from injector.control.progress import GroupPace, Progress, group_pace, measured_from, progress, why
 from injector.groups import Group
 from injector.ledger.ports import Job, JobState, RampDecision
 from injector.manifest import parse_manifest
@@ -65,7 +65,8 @@ class Viewer:
             started_at=job.started_at,
             finished_at=job.finished_at,
             ramp=self._ramp(job.group),
-            **self._progress(job, job.chunks - totals.chunks_settled),
+            **asdict(self._progress(job, job.chunks - totals.chunks_settled)),
+            why=self._why(job),
         )
 
     def group(self, group: Group) -> GroupShown:
@@ -104,12 +105,18 @@ class Viewer:
         group = self.parts.settings.groups.get(name)
         return ramp_view(group.ramp) if group else None
 
-    def _progress(self, job: Job, chunks_left: int) -> Mapping[str, float | None]:
+    def _progress(self, job: Job, chunks_left: int) -> Progress:
         pace = self.pace_of(job.group)
         if pace is None:
-            return {"rate_now": None, "rate_allowed": None, "eta_s": None}
-        rivals = self.active_in(job.group)
-        return asdict(progress(job, chunks_left, pace, rivals, now=self.now))
+            return Progress()
+        return progress(job, chunks_left, pace, self.active_in(job.group), now=self.now)
+
+    def _why(self, job: Job) -> str:
+        pace = self.pace_of(job.group)
+        if pace is None:
+            return ""
+        said = self.memory_of(job.group).said.reason
+        return why(job, pace, self.active_in(job.group), said=said)
 
 
 def viewer(parts: Parts) -> Viewer:

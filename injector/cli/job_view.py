@@ -44,7 +44,8 @@ def describe(job: Mapping[str, object]) -> dict[str, str]:
 
 
 def _going(job: Mapping[str, object]) -> dict[str, str]:
-    return {"rate now": pace(job), "time left": span(job.get("eta_s"))}
+    why = {"why": str(job["why"])} if job.get("why") else {}
+    return {"rate now": pace(job), **why, "time left": span(job.get("eta_s"))}
 
 
 def _rejected(job: Mapping[str, object]) -> str:

@@ -10,6 +10,8 @@ from injector.ledger.ports import Job, JobState, Minute
 from injector.pacing.ramp import CHUNK, Ramp
 
 MINUTE_S = 60.0
+NEARLY = 0.999
+"""How much of its limit a job has whose limit is what holds it, but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,26 @@ def progress(
     rate_now = group.rate_now * part / sum(shares.values())
     eta_s = _eta_s(job, chunks_left, part, group.pace, now=now)
     return Progress(rate_now, group.rate_allowed * part, eta_s)
+
+
+def why(job: Job, group: GroupPace, rivals: Sequence[Job], *, said: str) -> str:
+    """Say what sets the job's pace: itself, the jobs beside it, or what the last tick `said`.
+
+    Empty for a job that has ended, and where no tick has said anything yet.
+    """
+    if job.state is JobState.PAUSED:
+        return "it is paused, and nothing more is begun until it is resumed"
+    if job.state is not JobState.RUNNING or group.pace is None:
+        return said if job.state is JobState.RUNNING else ""
+    shares = _parts(job, rivals, group.pace.rate)
+    part, allowed = shares.get(job.id, 0.0), f"{group.rate_allowed:,.6g} creates/s"
+    if not part:
+        return f"jobs of a higher priority take all of the group's {allowed}"
+    if job.max_rate is not None and part * group.pace.rate >= job.max_rate * NEARLY:
+        return f"its own limit is {job.max_rate * CHUNK:,.6g} creates/s; its group may do {allowed}"
+    if len(shares) > 1:
+        return f"it has {part:.0%} of the group's {allowed}, beside other jobs; {said}"
+    return said
 
 
 def _eta_s(job: Job, chunks_left: int, part: float, pace: Pace, *, now: float) -> float:

@@ -191,6 +191,12 @@ def test_status_shows_counts_and_rates(web, capsys):
     assert "\x1b" not in shown
 
 
+def test_status_says_what_sets_the_pace(web, capsys):
+    web.get(f"{URL}/jobs/welcome", json={**JOB, "why": "it is paused"})
+    run(["status", "welcome"])
+    assert re.search(r"why +it is paused", capsys.readouterr().out)
+
+
 def test_status_as_json_is_what_the_service_says(web, capsys):
     web.get(f"{URL}/jobs/welcome", json=JOB)
     assert run(["status", "welcome", "--json"]) == 0

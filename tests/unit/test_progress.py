@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from injector.control.memory import Memory
-from injector.control.progress import group_pace, measured_from, progress
+from injector.control.progress import group_pace, measured_from, progress, why
 from injector.control.ramp_state import RampState
 from injector.ledger.ports import Job, JobState, Minute
 from injector.pacing.ramp import Ramp
@@ -65,6 +65,30 @@ def test_a_job_behind_a_more_urgent_one_stands_still():
 def test_a_job_whose_last_chunks_are_fed_takes_nothing_from_the_others():
     fed = replace(JOB, id="b", cursor=10_000)
     assert progress(JOB, 100, pace_of(), [JOB, fed], now=NOW).rate_allowed == pytest.approx(500)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rivals", "words"),
+    [
+        ({}, (), "healthy"),
+        ({"state": JobState.PAUSED}, (), "it is paused, and nothing more is begun until"),
+        ({"state": JobState.FINISHED}, (), ""),
+        ({"max_rate": 2.5}, (), "its own limit is 250 creates/s; its group may do 500 creates/s"),
+        ({"max_rate": 7.0}, (), "healthy"),
+        ({}, ({"priority": 9},), "jobs of a higher priority take all of the group's 500 creates/s"),
+        ({}, ({"weight": 3.0},), "it has 25% of the group's 500 creates/s, beside other jobs; he"),
+    ],
+)
+def test_what_sets_a_jobs_pace_is_said(changes, rivals, words):
+    job = replace(JOB, **changes)
+    others = [replace(JOB, id=f"b{n}", **rival) for n, rival in enumerate(rivals)]
+    said = why(job, pace_of(), [job, *others], said="healthy")
+    assert said.startswith(words)
+    assert bool(said) == bool(words)
+
+
+def test_a_job_of_a_group_without_a_rate_is_told_what_the_last_tick_said():
+    assert why(JOB, pace_of(rate=0.0), [JOB], said="nothing to feed") == "nothing to feed"
 
 
 def test_a_jobs_own_limit_shows():
