@@ -25,7 +25,7 @@ from handlers.models import (
 )
 from handlers.once import once
 from handlers.parts import group_of
-from handlers.views import answer, viewer
+from handlers.views import answer, audit_view, viewer
 from injector.errors import Misused, NotFound, Retryable
 from injector.ledger.ports import Job, JobState, NewJob
 from injector.manifest import Manifest, check_destination, parse_manifest
@@ -103,7 +103,7 @@ def audit(job_id: str) -> Response:
     found = parts().ledger.jobs.audit(job_id, limit=asked.limit, before=asked.after or None)
     if not (found or asked.after):
         raise NotFound(f"there is, and was, no job {job_id!r}")
-    shown = [AuditShown.model_validate(line, from_attributes=True) for line in found]
+    shown = [AuditShown.model_validate(audit_view(line), from_attributes=True) for line in found]
     following = found[-1].id if len(found) == asked.limit else None
     return answer(AuditList(changes=shown, next=following))
 

@@ -220,7 +220,8 @@ class DecisionShown(Shown):
     rate: float
     concurrency: int
     reason: str
-    evidence_json: str
+    evidence: dict[str, JsonValue]
+    """What it saw; empty where that is not known."""
 
 
 class TickShown(Shown):

@@ -1,7 +1,8 @@
 """Jobs and groups as the API shows them. Rates are in creates per second, times in Unix seconds."""
 
+import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 from flask import Response
@@ -19,7 +20,7 @@ from handlers.parts import Parts
 from injector.control.memory import Memory
 from injector.control.progress import GroupPace, Progress, group_pace, measured_from, progress, why
 from injector.groups import Group
-from injector.ledger.ports import Job, JobState, RampDecision
+from injector.ledger.ports import AuditLine, Job, JobState, RampDecision
 from injector.manifest import parse_manifest
 from injector.pacing.ramp import CHUNK, Ramp
 
@@ -149,7 +150,24 @@ def ramp_view(ramp: Ramp) -> RampShown:
 
 def decision_view(decision: RampDecision) -> DecisionShown:
     """Show a decision of the controller."""
-    return DecisionShown(**asdict(decision))
+    known = asdict(decision)
+    text = known.pop("evidence_json")
+    return DecisionShown(**known, evidence=json.loads(text) if text else {})
+
+
+def audit_view(line: AuditLine) -> AuditLine:
+    """Show a change as the rest of the API shows things: rates are in creates per second."""
+    if line.what != "max_rate":
+        return line
+    return replace(line, old=_creates(line.old), new=_creates(line.new))
+
+
+def _creates(written: str) -> str:
+    """Write a rate in injector tasks per second, as the ledger keeps it, in creates per second."""
+    try:
+        return f"{float(written) * CHUNK:.6g} creates/s"
+    except ValueError:
+        return "none"
 
 
 def rejects_allowed(job: Job) -> int:

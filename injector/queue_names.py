@@ -64,3 +64,8 @@ def _pieces(name: str) -> tuple[str, str, str]:
     if not found:
         return name, "", ""
     return f"{parent}{slash}{found[1]}", found[2], found[3]
+
+
+def so_many(queues: int) -> str:
+    """Write how many queues there are: 1 queue, 1,000 queues."""
+    return "1 queue" if queues == 1 else f"{queues:,} queues"

@@ -9,7 +9,7 @@ from handlers.dashboard.series import series
 from handlers.dashboard.steering import buttons
 from handlers.parts import Parts
 from handlers.queues import queues_of
-from handlers.views import Viewer, viewer
+from handlers.views import Viewer, audit_view, viewer
 from injector.errors import NotFound
 from injector.groups import Group
 from injector.ledger.ports import JobState
@@ -48,7 +48,7 @@ def of_job(parts: Parts, job_id: str) -> Sight:
         "buttons": buttons(job),
         "group": view.group(group) if group else None,
         "decisions": parts.ledger.groups.decisions(job.group, limit=DECISIONS),
-        "changes": parts.ledger.jobs.audit(job_id, limit=CHANGES),
+        "changes": [audit_view(line) for line in parts.ledger.jobs.audit(job_id, limit=CHANGES)],
         "chunk": CHUNK,
     }
 

@@ -94,7 +94,10 @@ def _answer(call: Call) -> requests.Response:
     except requests.exceptions.InvalidURL as error:
         raise Misused(f"{call.url} is not a service's URL: {error}") from error
     except requests.RequestException as error:
-        raise Retryable(f"the service at {call.url} cannot be reached; is it up?") from error
+        raise Retryable(
+            f"the service at {call.url} cannot be reached. Is it up (injector up, injector serve)? "
+            "Another is named by --service or INJECTOR_SERVICE_URL."
+        ) from error
 
 
 def _wait(state: tenacity.RetryCallState) -> float:

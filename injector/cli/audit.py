@@ -9,6 +9,7 @@ from injector.cli.options import job_argument, json_option, service_at, service_
 from injector.cli.output import moment, print_lines, print_table
 from injector.cli.ranges import WholeRange
 
+WIDTH = 100
 HEADINGS = ("time", "who", "what", "from", "to", "why")
 
 
@@ -20,7 +21,8 @@ HEADINGS = ("time", "who", "what", "from", "to", "why")
 def command(job: str, url: str | None, limit: int, *, as_json: bool) -> None:
     """List who changed what of JOB, newest first; with --json, one in each line.
 
-    What has no name was done by the service itself. The list outlives the job.
+    Long texts are cut, but not in JSON. What has no name was done by the service itself. The list
+    outlives the job.
 
     Example: injector audit welcome-2026-11
     """
@@ -33,4 +35,9 @@ def command(job: str, url: str | None, limit: int, *, as_json: bool) -> None:
 
 def _row(change: Mapping[str, object]) -> tuple[str, ...]:
     who, *rest = (str(change[key]) for key in ("who", "what", "old", "new", "reason"))
-    return (moment(change["at"]), who or "-", *rest)
+    return (moment(change["at"]), who or "-", *(_short(text) for text in rest))
+
+
+def _short(text: str) -> str:
+    """Cut what an operation was asked for, which names each of its queues."""
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"

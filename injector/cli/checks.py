@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
+from pathlib import Path
 
 import requests
 from google.auth.exceptions import GoogleAuthError
@@ -20,6 +21,7 @@ from injector.delivery.credentials import application_default
 from injector.errors import InjectorError, Misused, NotFound, Refused
 from injector.ledger.schema import version_of
 from injector.ledger.tables import REVISION
+from injector.queue_names import so_many
 from injector.queues.access import admin_at, topics_at
 from injector.settings import Settings
 from injector.staging.folder import Folder
@@ -165,9 +167,11 @@ class Checks:
         url, name = self.settings.store_url, f".doctor-{secrets.token_hex(4)}"
         try:
             folder = Folder.at(url) / name
+            made = folder.absent()
             folder.put("probe", b"x")
             whole = folder.read("probe") == b"x"
             folder.remove()
+            _take_away(made)
         except (InjectorError, OSError, ImportError) as error:
             mend = (
                 "give it in INJECTOR_STORE_URL; a bucket needs the extra gcs, and "
@@ -246,13 +250,20 @@ class Checks:
             yield ok("events", f"topic {topic} can be published to")
 
 
+def _take_away(made: Sequence[Path]) -> None:
+    """Remove folders that only the probe needed, unless something is in them meanwhile."""
+    with suppress(OSError):
+        for folder in made:
+            folder.rmdir()
+
+
 def _limits(seen: Sequence[Mapping[str, object]]) -> str:
     queues = [queue for queue in seen if queue["rate"] is not None]
     topic = "; its topic can be published to" if len(queues) < len(seen) else ""
     rates = sorted({float(str(queue["rate"])) for queue in queues})
     most = sorted({int(str(queue["concurrency"])) for queue in queues})
     return (
-        f"{len(queues)} queues are running, with {_span(rates)} dispatches/s and "
+        f"{so_many(len(queues))} running, with {_span(rates)} dispatches/s and "
         f"{_span(most)} at once{topic}"
     )
 

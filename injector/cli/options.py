@@ -74,6 +74,12 @@ def service_at(url: str | None) -> Service:
     return Service(base_url, identity_of(settings, base_url), announce=_announce)
 
 
+def clock_note() -> dict[str, str]:
+    """Say how time goes by in a local run whose clock runs faster; nothing elsewhere."""
+    speed = read_settings().clock_speed
+    return {} if speed == 1.0 else {"clock": f"{speed:g} times as fast as yours"}
+
+
 def _announce(message: str) -> None:
     click.echo(f"injector: {message}", err=True)
 

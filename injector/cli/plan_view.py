@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from injector.cli.options import clock_note
 from injector.cli.output import console, count, print_pairs, print_table, rate, span
 from injector.cli.planning import Plan, sample_json
 from injector.delivery.ports import Create
@@ -55,6 +56,7 @@ def _figures(plan: Plan) -> dict[str, str]:
         "time to finish": span(plan.finished_s),
         "peak": f"{rate(found.peak_create_rate)} creates/s",
         **_destination(plan),
+        **clock_note(),
     }
 
 

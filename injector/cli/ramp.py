@@ -10,7 +10,7 @@ import msgspec
 
 from injector.cli.charts import Curve, draw, plot_option, stairs, write_svg
 from injector.cli.client import Json
-from injector.cli.options import json_option, service_at, service_option
+from injector.cli.options import clock_note, json_option, service_at, service_option
 from injector.cli.output import moment, print_json, print_pairs, print_table, rate
 from injector.errors import Misused
 from injector.pacing.ramp import CHUNK, Ramp
@@ -85,7 +85,7 @@ def shown_of(found: Json) -> Shown:
 
 def show(group: Shown) -> None:
     """Show the group's ramp, and its decisions with a chart of them."""
-    print_pairs(_figures(group))
+    print_pairs({**_figures(group), **clock_note()})
     headings = ("time", "decision", ">injector/s", ">at once", "reason")
     newest = (_row(decision) for decision in islice(group.decisions, SHOWN))
     print_table(headings, newest, title="\ndecisions, newest first")

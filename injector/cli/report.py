@@ -9,7 +9,7 @@ import click
 
 from injector.cli.client import Json, Service
 from injector.cli.job_view import describe, exit_code, number, open_records, settled_records
-from injector.cli.options import job_argument, json_option, service_at, service_option
+from injector.cli.options import clock_note, job_argument, json_option, service_at, service_option
 from injector.cli.output import (
     console,
     count,
@@ -100,7 +100,15 @@ def _print_blocks(blocks: Iterator[bytes]) -> None:
 def _show(service: Service, summary: Json, told: Json) -> None:
     job = summary["job"]
     assert isinstance(job, dict)
-    print_pairs({**describe(job), **_figures(summary, job), "sum": _sum(job), **_where(told)})
+    print_pairs(
+        {
+            **describe(job),
+            **_figures(summary, job),
+            "sum": _sum(job),
+            **_where(told),
+            **clock_note(),
+        }
+    )
     _show_ramp(summary["ramp_history"])
     if number(job, "rejected"):
         rejects = islice(service.rejects(str(job["id"])), SHOWN)

@@ -51,8 +51,8 @@ def show(scenario: Scenario, simulation: Simulation) -> None:
     )
     headings = (
         ">minute",
-        ">injector/s",
-        ">creates/s",
+        ">injector/s from then",
+        ">creates/s until then",
         ">created",
         ">waiting",
         "decision",

@@ -3,7 +3,7 @@
 import click
 
 from injector.cli.job_view import describe, exit_code
-from injector.cli.options import job_argument, json_option, service_at, service_option
+from injector.cli.options import clock_note, job_argument, json_option, service_at, service_option
 from injector.cli.output import print_json, print_pairs
 
 
@@ -20,5 +20,5 @@ def command(job: str, url: str | None, *, as_json: bool) -> int:
     if as_json:
         print_json(found)
     else:
-        print_pairs(describe(found))
+        print_pairs({**describe(found), **clock_note()})
     return exit_code(found)

@@ -50,6 +50,7 @@ def started(
         for program in prepared.programs():
             programs.start(program)
             announce(f"{program.name} is up, its log is {program.log}")
+        announce(_ready(run))
         yield programs
 
 
@@ -78,6 +79,12 @@ def _told(run: LocalRun) -> str:
         "In another terminal, so that the commands find this run:\n\n"
         f"  . {quote(str(run.folder / ENVIRONMENT))}\n\nwhich says\n\n{exports}\nCtrl-C stops it."
     )
+
+
+def _ready(run: LocalRun) -> str:
+    """Say that it can be used, where to look, and how its time goes by."""
+    clock = "" if run.speed == 1.0 else f"; its clock runs {run.speed:g} times as fast as yours"
+    return f"ready: the dashboard is at {run.service_url}{clock}"
 
 
 def _exports(run: LocalRun) -> Iterator[str]:

@@ -29,7 +29,7 @@ from injector.operations.spec import read_spec, write_spec
 from injector.operations.terraform import group_fields
 from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
 from injector.pacing.ramp import SAFE_RATE
-from injector.queue_names import compact
+from injector.queue_names import compact, so_many
 
 NAME = "expand"
 RESERVED = (
@@ -103,7 +103,7 @@ def plan(operation: Operation, seen: Found, now: float) -> Plan:
     missing = [name for name in new if name not in seen.queues]
     return Plan(
         figures={
-            "group": f"{operation.group}, {len(spec.queues)} queues",
+            "group": f"{operation.group}, {so_many(len(spec.queues))}",
             "new queues": f"{len(new)}: {compact(new)}",
             "to create": f"{len(missing)}, in {math.ceil(len(missing) / ACTS_PER_S)} s",
             "creates of the group": f"{rate:,.6g}/s",

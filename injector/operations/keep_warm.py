@@ -20,6 +20,7 @@ from injector.operations.values import (
     PlannedStep,
     State,
 )
+from injector.queue_names import so_many
 
 NAME = "keep-warm"
 HEADER = "X-Injector-Keep-Warm"
@@ -79,7 +80,7 @@ def plan(operation: Operation, seen: Sequence[Queue], now: float) -> Plan:
     span = "a month" if spec.for_s is None else f"{spec.for_s / 3600:g} hours"
     cost = operations * USD_PER_MILLION / 1e6
     figures = {
-        "group": f"{operation.group}, {len(spec.queues)} queues",
+        "group": f"{operation.group}, {so_many(len(spec.queues))}",
         "stream": f"a task each {spec.every_s:g} s and queue, {rate:.4g}/s in all",
         "cost": f"{operations:,.0f} operations in {span}, about USD {cost:,.2f}",
     }
@@ -104,7 +105,7 @@ def advance(operation: Operation, seen: Sequence[Queue], now: float) -> Decided:
     act = Act("keep_warm", operation.id, _values(operation, queues, slots))
     sent = _sent(operation) + len(queues) * (slots.past - slots.first)
     left = f"; {len(seen) - len(queues)} do not run" if len(queues) < len(seen) else ""
-    reason = f"{sent} tasks so far, in {len(queues)} queues{left}"
+    reason = f"{sent} tasks so far, in {so_many(len(queues))}{left}"
     operation = replace(operation, memory={"past": slots.past, "sent": sent})
     following = operation.going_on(reason, next_at=now + min(60.0, AHEAD_S / 2), ends_at=ends_at)
     return following, [act] if queues and slots.past > slots.first else []

@@ -32,7 +32,7 @@ from injector.operations.values import (
     PlannedStep,
     State,
 )
-from injector.queue_names import compact
+from injector.queue_names import compact, so_many
 
 NAME = "provision"
 A_ROUND = 50
@@ -106,7 +106,7 @@ def plan(operation: Operation, seen: Found, now: float) -> Plan:
     steps = tuple(_steps(found)) or (PlannedStep(0.0, "nothing differs", {"queues": 0}),)
     return Plan(
         figures={
-            "group": f"{operation.group}, {total} queues",
+            "group": f"{operation.group}, {so_many(total)}",
             "to create": str(len(new)),
             "to set": str(len(found) - len(new)),
             "as they should be": str(total - len(found)),
@@ -154,14 +154,14 @@ def go_on(operation: Operation, found: Sequence[Change], now: float, *, done: st
     tries = _tries(operation, len(found))
     if tries > TRIES:
         first = found[0].queue.name
-        why = f"{len(found)} queues still differ after {TRIES} tries, such as {first}"
+        why = f"{so_many(len(found))} still to be changed after {TRIES} tries, such as {first}"
         return operation.ending(State.PAUSED, why, now=now), ()
     steps = operation.steps or -(-len(found) // A_ROUND)
     acts = [change.act for change in islice(found, A_ROUND)]
     memory = {"left": len(found), "tries": tries}
     moved = replace(operation, memory=memory, steps=max(steps, operation.step + 1))
     ends_at = now + len(found) / ACTS_PER_S
-    return moved.stepping(f"{len(found)} queues to change", next_at=now, ends_at=ends_at), acts
+    return moved.stepping(f"{so_many(len(found))} to change", next_at=now, ends_at=ends_at), acts
 
 
 def _tries(operation: Operation, left: int) -> int:

@@ -18,6 +18,7 @@ from injector.operations.values import Decided, Fields, Operation, Plan
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.limiter import concurrency_needed
 from injector.pacing.ramp import QUEUE_MAX_RATE, SAFE_RATE
+from injector.queue_names import so_many
 
 NAME = "ramp"
 
@@ -64,7 +65,7 @@ def check(fields: Fields) -> Fields:
     check_rate(NAME, "to", spec.to)
     if spec.whole > QUEUE_MAX_RATE * len(spec.queues):
         raise Misused(
-            f"ramp: to {spec.whole:g}/s needs at least {queues_needed(spec.whole)} queues of "
+            f"ramp: to {spec.whole:g}/s needs at least {so_many(queues_needed(spec.whole))} of "
             f"500/s; the group has {len(spec.queues)}"
         )
     return write_spec(spec)
@@ -104,7 +105,7 @@ def plan(operation: Operation, seen: RatesSeen, now: float) -> Plan:
     course = course_of(spec, seen)
     before = sum(queue.rate for queue in seen.queues)
     figures = {
-        "group": f"{operation.group}, {len(spec.queues)} queues set to {before:.6g}/s together",
+        "group": f"{operation.group}, {so_many(len(spec.queues))} set to {before:.6g}/s together",
         "dispatches now": f"{_measured(seen):.6g}/s",
         "from": f"{course.initial:.6g}/s",
         "to": f"{spec.whole:.6g}/s, {_each(spec)} a queue",

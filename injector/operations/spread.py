@@ -16,6 +16,7 @@ from injector.operations.stopping import cancel
 from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.ramp import SAFE_RATE
+from injector.queue_names import so_many
 
 NAME = "spread"
 LEAD_S = 180.0
@@ -58,7 +59,7 @@ def plan(operation: Operation, seen: RatesSeen, now: float) -> Plan:
     spec = _spec(operation)
     course = _course(spec, seen)
     figures = {
-        "group": f"{operation.group}, {len(seen.queues)} queues",
+        "group": f"{operation.group}, {so_many(len(seen.queues))}",
         "own rates": f"{sum(course.own.values()):.6g}/s together, restored at the end",
     }
     if spec.tasks:

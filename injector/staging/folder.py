@@ -92,6 +92,14 @@ class Folder:
         files = (info for info in found if info["type"] == "file")
         return {info["name"].rpartition("/")[2]: info["size"] for info in files}
 
+    def absent(self) -> list[Path]:
+        """Name the folders that lead here, without this one, that are not there yet, deepest first.
+
+        A bucket has none.
+        """
+        above = Path(self.path).parents if is_local(self.fs) else ()
+        return [folder for folder in above if not folder.exists()]
+
     def remove_file(self, name: str) -> None:
         """Remove a file, if it is there."""
         with speaking_of(f"{self.url}/{name}"), suppress(FileNotFoundError):

@@ -191,6 +191,15 @@ def test_status_shows_counts_and_rates(web, capsys):
     assert "\x1b" not in shown
 
 
+def test_times_of_a_run_whose_clock_is_faster_say_so(web, monkeypatch, capsys):
+    web.get(f"{URL}/jobs/welcome", json=JOB)
+    run(["status", "welcome"])
+    assert "as yours" not in capsys.readouterr().out
+    monkeypatch.setenv("INJECTOR_CLOCK_SPEED", "10")
+    run(["status", "welcome"])
+    assert re.search(r"clock +10 times as fast as yours", capsys.readouterr().out)
+
+
 def test_status_says_what_sets_the_pace(web, capsys):
     web.get(f"{URL}/jobs/welcome", json={**JOB, "why": "it is paused"})
     run(["status", "welcome"])

@@ -13,7 +13,7 @@ from tests.cli_samples import FINISHED, URL, read, summary_of
 
 REJECT = {"position": 1, "ordinal": 1, "line": 3, "reason": "needs a value in '[id]'", "file": ""}
 TURN = {"at": 1_800_000_000.0, "action": "raise", "rate": 7.5, "concurrency": 9}
-TURN |= {"reason": "all is well", "evidence_json": ""}
+TURN |= {"reason": "all is well", "evidence": {}}
 
 
 def test_report_adds_up_and_lists_rejects_as_they_are(web, capsys):

@@ -35,6 +35,10 @@ def test_the_tutorial_does_what_it_says(tmp_path):
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "nothing new" in ended.stdout
+    assert "clock           10 times as fast as yours" in ended.stdout
+    ready = (tmp_path / "up.log").read_text().splitlines()[-1]
+    assert ready.startswith("ready: the dashboard is at http://127.0.0.1:")
+    assert ready.endswith("; its clock runs 10 times as fast as yours")
     with (tmp_path / "outcomes.csv").open(newline="") as rows:
         outcomes = [row["outcome"] for row in csv.DictReader(rows)]
     assert len(outcomes) == 5001

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from injector.cli.main import COMMANDS, cli, run
 from injector.ledger.tables import REVISION
-from injector.manifest import load_manifest
 from tests.scripted_topics import Topics, serve
 
 URL = "http://127.0.0.1:8080"
@@ -148,6 +147,16 @@ def test_audit_lists_who_changed_what(web, capsys):
     assert json.loads(capsys.readouterr().out.splitlines()[0]) == line
 
 
+def test_audit_cuts_long_texts_but_not_in_json(web, capsys):
+    line = {"at": 1.0, "job": "ramp-1", "who": "", "what": "begun", "old": "", "reason": ""}
+    line |= {"new": "q" * 5000}
+    web.get(f"{URL}/jobs/ramp-1/audit", json={"changes": [line]})
+    run(["audit", "ramp-1"])
+    assert "q" * 99 + "…" in capsys.readouterr().out
+    run(["audit", "ramp-1", "--json"])
+    assert json.loads(capsys.readouterr().out) == line
+
+
 @pytest.mark.parametrize(("option", "act"), [("--rejected", "redrive"), ("--missing", "retry")])
 def test_redrive_goes_under_the_job_itself_unless_told_otherwise(web, capsys, option, act):
     web.post(f"{URL}/jobs/welcome/{act}", json={"opened": 5, "job": JOB})
@@ -174,61 +183,6 @@ def test_watch_shows_a_line_each_ten_seconds_or_when_the_state_changes(web, monk
     lines = capsys.readouterr().out.splitlines()
     assert [re.search(r"(\d+)/1000", line)[1] for line in lines] == ["605", "615", "625", "1000"]
     assert "3.62 of 500 creates/s" in lines[0]
-
-
-def test_init_writes_a_manifest_that_validates_as_it_is_and_with_each_comment(folder, capsys):
-    assert run(["init", "job.yaml", "--job", "first"]) == 0
-    assert load_manifest(folder / "job.yaml").job == "first"
-    assert "injector plan job.yaml" in capsys.readouterr().out
-    text = (folder / "job.yaml").read_text()
-    for line in re.findall(r"^ *# [a-z_]+: .*", text, re.MULTILINE):
-        with_it = text.replace(line, line.replace("# ", "", 1))
-        if "oidc" not in line and "service_account" not in line and "audience" not in line:
-            load_manifest(with_it, source=line)
-
-
-@pytest.mark.parametrize(
-    ("written", "identity"),
-    [("content", "content"), ("user_id", {"field": "user_id"}), ("user id", {"field": "user id"})],
-)
-def test_init_takes_what_makes_a_record_itself(folder, written, identity):
-    assert run(["init", "--identity", written]) == 0
-    found = load_manifest(folder / "job.yaml").model_dump(mode="json")["identity"]
-    assert found == identity
-
-
-def test_remarks_of_a_new_manifest_stand_in_one_column_or_above(folder):
-    run(["init", "--job", "a-job-of-a-rather-long-name-that-leaves-no-room"])
-    lines = (folder / "job.yaml").read_text().splitlines()
-    beside = [line.rindex("# ") for line in lines if re.search(r"\S  +# ", line)]
-    assert len(beside) > 8
-    assert set(beside) == {46}
-    assert lines[lines.index("# may run once under this id") + 1].startswith("job: a-job-of-a")
-
-
-def test_init_for_a_topic_names_a_group_of_its_own_and_says_that_it_has_to_be_made(folder, capsys):
-    run(["init", "--topic"])
-    assert load_manifest(folder / "job.yaml").group == "local-topic"
-    assert "group local-topic is yours to make" in capsys.readouterr().out
-    run(["init", "--topic", "--group", "mine", "--force"])
-    assert load_manifest(folder / "job.yaml").group == "mine"
-    assert "yours to make" not in capsys.readouterr().out
-
-
-def test_init_overwrites_nothing_unless_forced(folder, capsys):
-    (folder / "job.yaml").write_text("mine")
-    assert run(["init"]) == 2
-    assert "add --force" in capsys.readouterr().err
-    assert (folder / "job.yaml").read_text() == "mine"
-    assert run(["init", "--force", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"written": "job.yaml"}
-
-
-def test_a_new_manifest_can_be_planned_at_once(folder, capsys):
-    run(["init"])
-    (folder / "users.csv").write_text("user_id\n1\n2\n")
-    assert run(["plan", "job.yaml", "--json"]) == 0
-    assert '"records": 2' in capsys.readouterr().out
 
 
 def test_db_upgrade_says_what_it_did(folder, capsys):
@@ -311,7 +265,16 @@ def test_doctor_finds_nothing_where_nothing_is_wrong(well, capsys):
     shown = capsys.readouterr().out
     for name in ("credentials", "service", "caller", "clock", "store", "group welcome"):
         assert re.search(rf"^ok +{name}:", shown, re.MULTILINE), shown
-    assert "2 queues are running, with 500 dispatches/s and 1000 at once" in shown
+    assert "2 queues running, with 500 dispatches/s and 1000 at once" in shown
+
+
+def test_doctor_makes_no_folder_for_a_store_that_is_not_there_yet(well, folder, monkeypatch):
+    monkeypatch.setenv("INJECTOR_STORE_URL", "new/chunks")
+    assert run(["doctor"]) == 0
+    assert not (folder / "new").exists()
+    (folder / "new").mkdir()
+    run(["doctor"])
+    assert list((folder / "new").iterdir()) == []
 
 
 def test_doctor_leaves_no_probe_in_the_store(well, folder):

@@ -70,7 +70,7 @@ def test_every_change_has_a_line_with_who_when_from_and_to(house):
     assert {line["who"] for line in lines} == {PERSON}
     assert {(line["what"], line["old"], line["new"]) for line in lines[:4]} == {
         ("weight", "1.0", "3.0"),
-        ("max_rate", "None", "10.0"),
+        ("max_rate", "none", "1000 creates/s"),
         ("rejects_allowed", "None", "5"),
         ("state", "running", "paused"),
     }

@@ -257,6 +257,7 @@ def test_a_group_shows_its_ramp_and_why_it_is_where_it_is(house):
     assert group["rate_allowed"] == 500
     assert group["last_tick"]["reason"] == "begins at 5/s"
     assert group["decisions"][0]["action"] == "start"
+    assert group["decisions"][0]["evidence"]["creates"] == 0
     assert group["jobs"] == ["welcome-1"]
     assert house.get("/groups").json["groups"][0]["name"] == "welcome"
 

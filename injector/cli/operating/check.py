@@ -12,7 +12,7 @@ from injector.operations.provision import Found, found_in, wanted_of
 from injector.operations.provision import ProvisionSpec as Spec
 from injector.operations.reconcile import MOST_QUEUES, differences
 from injector.pacing.ramp import CHUNK
-from injector.queue_names import compact
+from injector.queue_names import compact, so_many
 from injector.queues.ports import ports_at
 from injector.queues.preflight import judged
 from injector.settings import read_settings
@@ -50,7 +50,7 @@ def command(group: str, url: str, *, as_json: bool) -> int:
 
 def _show(queues: int, problems: Sequence[str], advice: Sequence[str]) -> None:
     if not problems:
-        console().print(f"{queues} queues are there, run, and are as they should be")
+        console().print(f"nothing is wrong with {so_many(queues)}")
     for line in (*problems, *(f"advice: {each}" for each in advice)):
         console().print(line, markup=False, soft_wrap=True)
 
@@ -86,7 +86,7 @@ def advice_of(group: Group, found: Found) -> Iterator[str]:
     if there and dispatched < created:
         yield (
             f"a job that lasts until the ramp is at its most ({created:,.6g}/s) creates tasks "
-            f"faster than {len(there)} queues dispatch them ({dispatched:,.6g}/s), and they wait "
-            f"in the queues meanwhile; if that is not meant, expand the group or set max_rate to "
-            f"{dispatched / CHUNK:,.6g}"
+            f"faster than {so_many(len(there))} can dispatch them ({dispatched:,.6g}/s), and they "
+            f"wait in the queues meanwhile; if that is not meant, expand the group or set max_rate "
+            f"to {dispatched / CHUNK:,.6g}"
         )

@@ -1,0 +1,64 @@
+"""`injector init`."""
+
+import json
+import re
+
+import pytest
+
+from injector.cli.main import run
+from injector.manifest import load_manifest
+
+
+def test_init_writes_a_manifest_that_validates_as_it_is_and_with_each_comment(folder, capsys):
+    assert run(["init", "job.yaml", "--job", "first"]) == 0
+    assert load_manifest(folder / "job.yaml").job == "first"
+    assert "injector plan job.yaml" in capsys.readouterr().out
+    text = (folder / "job.yaml").read_text()
+    for line in re.findall(r"^ *# [a-z_]+: .*", text, re.MULTILINE):
+        with_it = text.replace(line, line.replace("# ", "", 1))
+        if "oidc" not in line and "service_account" not in line and "audience" not in line:
+            load_manifest(with_it, source=line)
+
+
+@pytest.mark.parametrize(
+    ("written", "identity"),
+    [("content", "content"), ("user_id", {"field": "user_id"}), ("user id", {"field": "user id"})],
+)
+def test_init_takes_what_makes_a_record_itself(folder, written, identity):
+    assert run(["init", "--identity", written]) == 0
+    found = load_manifest(folder / "job.yaml").model_dump(mode="json")["identity"]
+    assert found == identity
+
+
+def test_remarks_of_a_new_manifest_stand_in_one_column_or_above(folder):
+    run(["init", "--job", "a-job-of-a-rather-long-name-that-leaves-no-room"])
+    lines = (folder / "job.yaml").read_text().splitlines()
+    beside = [line.rindex("# ") for line in lines if re.search(r"\S  +# ", line)]
+    assert len(beside) > 8
+    assert set(beside) == {46}
+    assert lines[lines.index("# may run once under this id") + 1].startswith("job: a-job-of-a")
+
+
+def test_init_for_a_topic_names_a_group_of_its_own_and_says_that_it_has_to_be_made(folder, capsys):
+    run(["init", "--topic"])
+    assert load_manifest(folder / "job.yaml").group == "local-topic"
+    assert "group local-topic is yours to make" in capsys.readouterr().out
+    run(["init", "--topic", "--group", "mine", "--force"])
+    assert load_manifest(folder / "job.yaml").group == "mine"
+    assert "yours to make" not in capsys.readouterr().out
+
+
+def test_init_overwrites_nothing_unless_forced(folder, capsys):
+    (folder / "job.yaml").write_text("mine")
+    assert run(["init"]) == 2
+    assert "add --force" in capsys.readouterr().err
+    assert (folder / "job.yaml").read_text() == "mine"
+    assert run(["init", "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"written": "job.yaml"}
+
+
+def test_a_new_manifest_can_be_planned_at_once(folder, capsys):
+    run(["init"])
+    (folder / "users.csv").write_text("user_id\n1\n2\n")
+    assert run(["plan", "job.yaml", "--json"]) == 0
+    assert '"records": 2' in capsys.readouterr().out
