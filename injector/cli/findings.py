@@ -1,7 +1,7 @@
 """What the records turn out to be: how many, which are bad, and the first tasks made of them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from injector.delivery.ports import Create
@@ -18,6 +18,8 @@ from injector.staging.trial import Trial
 
 SAMPLES = 3
 MEASURED = 1000
+COMPARED = 250_000
+"""How many records' identities a plan keeps, to tell of those that come again: about 20 MB."""
 _REPORT_EVERY = 5000
 
 
@@ -25,7 +27,8 @@ _REPORT_EVERY = 5000
 class Findings:
     """The outcome of looking at every record once.
 
-    `samples` are the first tasks; `task_bytes` is the mean size of the first thousand.
+    `samples` are the first tasks; `task_bytes` is the mean size of the first thousand. Of the
+    first `compared` good records, `repeated` have the identity of an earlier one.
     """
 
     records: int
@@ -33,19 +36,51 @@ class Findings:
     rejects: tuple[Bad, ...]
     samples: tuple[Create, ...]
     task_bytes: float
+    repeated: int = 0
+    compared: int = 0
+
+
+@dataclass(slots=True)
+class _Names:
+    """The names of the first records' tasks, as far as they are kept."""
+
+    renderer: Renderer
+    repeated: int = 0
+    compared: int = 0
+    _known: set[int] = field(default_factory=set)
+
+    def compared_with(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Pass the records on, and count the first ones whose name came before."""
+        for record in islice(records, COMPARED):
+            name = hash(self.renderer.name(record))
+            self.compared += 1
+            self.repeated += name in self._known
+            self._known.add(name)
+            yield record
+        yield from records
 
 
 def look_through(
     source: Source, renderer: Renderer, *, now: float, progress: Callable[[Progress], object]
 ) -> Findings:
     """Try every record of the source, and write nothing."""
+    names = _Names(renderer)
     files = find_files(source.location)
     meter = Meter(files, kept_rejects=source.limits.kept_rejects)
-    records = _good_records(Trial(source, files, renderer, meter, now), progress)
+    trial = Trial(source, files, renderer, meter, now)
+    records = names.compared_with(_good_records(trial, progress))
     samples, task_bytes = _measure(records, renderer, now)
     for _ in records:
         pass
-    return Findings(meter.records, meter.rejected, tuple(meter.rejects), samples, task_bytes)
+    return Findings(
+        meter.records,
+        meter.rejected,
+        tuple(meter.rejects),
+        samples,
+        task_bytes,
+        names.repeated,
+        names.compared,
+    )
 
 
 def findings_of(staged: Staged, renderer: Renderer, *, now: float) -> Findings:

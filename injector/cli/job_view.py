@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from injector.cli.output import count, creates, moment, span
 
 ENDED = ("finished", "cancelled", "failed")
+REJECT_HEADINGS = (">line", ">record", "reason")
 
 
 def exit_code(job: Mapping[str, object]) -> int:
@@ -99,6 +100,12 @@ def waits_for(job: Mapping[str, object]) -> str:
 def pace(job: Mapping[str, object]) -> str:
     """Write the rate now, and the rate that the ramp allows."""
     return f"{creates(job.get('rate_now'))} of {creates(job.get('rate_allowed'))} creates/s"
+
+
+def reject_row(reject: Mapping[str, object]) -> tuple[str, str, str]:
+    """Write where a reject is, by file and line and by its number from 0, and why it is one."""
+    place = ":".join(str(part) for part in (reject.get("file"), reject["line"]) if part)
+    return place, count(reject["ordinal"]), str(reject["reason"])
 
 
 def unsafe_ramp(job: Mapping[str, object]) -> str:

@@ -1,14 +1,16 @@
 """A plan on the screen."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
+from injector.cli.findings import Findings
+from injector.cli.job_view import REJECT_HEADINGS, reject_row
 from injector.cli.options import clock_note
 from injector.cli.output import console, count, print_pairs, print_table, rate, span
 from injector.cli.planning import Plan, sample_json
 from injector.delivery.ports import Create
 from injector.estimate import Step
 from injector.pacing.plan import API_QUOTA
-from injector.staging.chunk import Bad
 
 REJECTS_SHOWN = 20
 STEPS_SHOWN = 20
@@ -18,7 +20,7 @@ def show_plan(plan: Plan) -> None:
     """Show the plan: figures, ramp, rejects, samples, warnings."""
     print_pairs(_figures(plan))
     _show_steps(plan.estimate.steps)
-    show_rejects(plan.findings.rejects, plan.findings.rejected)
+    show_rejects(plan)
     for create in plan.findings.samples:
         _show_sample(create)
     screen = console()
@@ -33,15 +35,22 @@ def show_warnings(plan: Plan) -> None:
         console(stderr=True).print(f"warning: {warning}", style="yellow", markup=False)
 
 
-def show_rejects(rejects: tuple[Bad, ...], total: int) -> None:
-    """Show the first rejects, by line and reason."""
+def show_rejects(plan: Plan) -> None:
+    """Show the first rejects, as the report shows them."""
+    total = plan.findings.rejected
     if not total:
         return
-    shown = rejects[:REJECTS_SHOWN]
+    shown = plan.findings.rejects[:REJECTS_SHOWN]
     title = f"\nrejected: {count(total)}" + (
         f", the first {len(shown)}" if total > len(shown) else ""
     )
-    print_table((">line", "reason"), ((_place(bad), bad.reason) for bad in shown), title=title)
+    named = ({"file": plan.manifest.records} | _set(asdict(bad)) for bad in shown)
+    print_table(REJECT_HEADINGS, map(reject_row, named), title=title)
+
+
+def _set(bad: dict[str, object]) -> dict[str, object]:
+    """Leave the file out where there is but one, which the manifest names."""
+    return {key: value for key, value in bad.items() if value != ""}
 
 
 def _figures(plan: Plan) -> dict[str, str]:
@@ -51,6 +60,7 @@ def _figures(plan: Plan) -> dict[str, str]:
         "group": plan.group.name,
         "records": f"{count(findings.records)}, {count(findings.rejected)} of them rejected "
         f"({count(plan.rejects_allowed)} allowed)",
+        **_repeats(findings),
         "chunks": f"{count(found.chunks)} injector tasks of up to 100 records",
         "time to create": span(found.seconds),
         "time to finish": span(plan.finished_s),
@@ -58,6 +68,15 @@ def _figures(plan: Plan) -> dict[str, str]:
         **_destination(plan),
         **clock_note(),
     }
+
+
+def _repeats(findings: Findings) -> dict[str, str]:
+    """Tell of records that become no task of their own; nothing where there are none."""
+    if not findings.repeated:
+        return {}
+    whole = findings.compared >= findings.records - findings.rejected
+    among = "" if whole else f" among the first {count(findings.compared)}"
+    return {"repeated": f"{count(findings.repeated)}{among}: their identity came before; existed"}
 
 
 def _destination(plan: Plan) -> dict[str, str]:
@@ -115,7 +134,3 @@ def _message_lines(sample: dict[str, object]) -> Iterator[str]:
     if sample["data"]:
         yield str(sample["data"])
     yield f"to {sample['topic']}"
-
-
-def _place(bad: Bad) -> str:
-    return f"{bad.file}:{bad.line}" if bad.file else str(bad.line)

@@ -110,6 +110,8 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "records": plan.findings.records,
         "rejected": plan.findings.rejected,
         "rejects_allowed": plan.rejects_allowed,
+        "repeated": plan.findings.repeated,
+        "compared": plan.findings.compared,
         "chunks": found.chunks,
         "created_s": round(found.seconds, 3),
         "finished_s": round(plan.finished_s, 3),

@@ -8,7 +8,15 @@ from pathlib import PurePosixPath
 import click
 
 from injector.cli.client import Json, Service
-from injector.cli.job_view import describe, exit_code, number, open_records, settled_records
+from injector.cli.job_view import (
+    REJECT_HEADINGS,
+    describe,
+    exit_code,
+    number,
+    open_records,
+    reject_row,
+    settled_records,
+)
 from injector.cli.options import clock_note, job_argument, json_option, service_at, service_option
 from injector.cli.output import (
     console,
@@ -112,7 +120,7 @@ def _show(service: Service, summary: Json, told: Json) -> None:
     _show_ramp(summary["ramp_history"])
     if number(job, "rejected"):
         rejects = islice(service.rejects(str(job["id"])), SHOWN)
-        print_table((">line", ">record", "reason"), _rows(rejects), title="\nfirst rejects")
+        print_table(REJECT_HEADINGS, map(reject_row, rejects), title="\nfirst rejects")
         console().print(f"all of them: injector report {job['id']} --rejects")
 
 
@@ -148,9 +156,3 @@ def _sum(job: Mapping[str, object]) -> str:
     parts = " + ".join(count(job[key]) for key in ("created", "existed", "rejected"))
     verdict = "adds up" if adds_up(job) else "does NOT add up"
     return f"{parts} + {count(open_records(job))} open = {count(job['records'])}: {verdict}"
-
-
-def _rows(rejects: Iterator[Json]) -> Iterator[tuple[str, ...]]:
-    for reject in rejects:
-        place = ":".join(str(part) for part in (reject.get("file"), reject["line"]) if part)
-        yield place, count(reject["ordinal"]), str(reject["reason"])

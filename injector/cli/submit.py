@@ -114,7 +114,7 @@ def _check_queues(service: Service, group: Group) -> None:
 def _is_wanted(plan: Plan, *, is_sure: bool) -> bool:
     """Tell whether the job is to be registered; ask, unless that is settled."""
     if plan.has_too_many_rejects:
-        show_rejects(plan.findings.rejects, plan.findings.rejected)
+        show_rejects(plan)
         show_warnings(plan)
         click.echo(f"injector: nothing is registered; {_way_out(plan)}", err=True)
         return False

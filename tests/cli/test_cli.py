@@ -104,11 +104,29 @@ def test_plan_shows_figures_ramp_rejects_and_requests(capsys):
     assert "250, 2 of them rejected (2 allowed)" in shown
     assert "3 injector tasks of up to 100 records" in shown
     assert re.search(r"0 +5 +500 +0", shown)
-    assert re.search(r"250 +needs a value in 'user_id'", shown)
+    assert re.search(r"users.csv:250 +248 +needs a value in 'user_id'", shown)
+    assert "repeated" not in shown
     assert shown.count("POST https://worker.example/users/") == 3
     assert "X-Campaign: welcome" in shown
     assert f"as {QUEUES}/welcome-0" in shown
     assert "USD" in shown
+
+
+def test_plan_tells_of_records_whose_identity_came_before(folder, capsys):
+    with (folder / "users.csv").open("a") as users:
+        users.write("7,Again\n7,And again\n\n8,Too\n")
+    assert run(["plan", "m.yaml", "--groups", "g.yaml"]) == 0
+    assert re.search(r"repeated +3: their identity came before; existed", capsys.readouterr().out)
+    run(["plan", "m.yaml", "--groups", "g.yaml", "--json"])
+    plan = read(capsys)
+    assert (plan["records"], plan["repeated"], plan["compared"]) == (253, 3, 251)
+
+
+def test_plan_by_index_has_no_record_twice(folder, capsys):
+    (folder / "m.yaml").write_text(MANIFEST.replace("identity: {field: user_id}", ""))
+    (folder / "users.csv").write_text("user_id,name\n7,Again\n7,Again\n")
+    run(["plan", "m.yaml", "--groups", "g.yaml", "--json"])
+    assert read(capsys)["repeated"] == 0
 
 
 def test_plan_writes_nothing(folder):
