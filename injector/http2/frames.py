@@ -13,6 +13,8 @@ CONNECTION_WINDOW_BYTES = 64 * 1024 * 1024
 WIDENED_BYTES = CONNECTION_WINDOW_BYTES - 65_535
 """By how much a connection's window is widened at its start."""
 MAX_WINDOW_BYTES = MAX_STREAM = 2**31 - 1
+DEFAULT_TABLE_BYTES = 4096
+"""What HPACK's table of a connection holds, unless the reader says otherwise."""
 MAX_HEADER_BYTES = 64 * 1024
 """Both the most that a header block may hold packed, and unpacked."""
 
@@ -57,6 +59,7 @@ class Fault(IntEnum):
 class Setting(IntEnum):
     """The settings that gRPC sends or minds."""
 
+    HEADER_TABLE_SIZE = 1
     ENABLE_PUSH = 2
     MAX_CONCURRENT_STREAMS = 3
     INITIAL_WINDOW_SIZE = 4

@@ -40,7 +40,7 @@ class BlockReader(Generic[T]):
     def __init__(self, mean: Callable[[Fields], T]) -> None:
         self._mean = mean
         self._decoder = Decoder(MAX_HEADER_BYTES)
-        self._table = self._decoder.header_table = _WatchedTable()
+        self._table = self._decoder.header_table = WatchedTable()
         self._known: dict[bytes, T] = {}
 
     def read(self, block: bytes) -> T:
@@ -63,12 +63,13 @@ class BlockReader(Generic[T]):
         return meant
 
 
-class _WatchedTable(HeaderTable):
+class WatchedTable(HeaderTable):
     """Tells whether a block has changed it."""
 
     changed = False
 
     def add(self, name: bytes, value: bytes) -> None:
+        """Take a field into the table."""
         self.changed = True
         super().add(name, value)
 

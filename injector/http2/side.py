@@ -151,8 +151,8 @@ class Side(ABC, Generic[W]):
         if flags & ACK:
             _check_size(payload, 0)
             return
-        self._agree(frames.settings(payload))
         self.out.append(frames.frame(Type.SETTINGS, ACK, 0))
+        self._agree(frames.settings(payload))
 
     def _push_promise(self, _flags: int, _stream: int, _payload: bytes) -> None:
         raise Broken(Fault.PROTOCOL_ERROR, "a push: a client may not, and ours rule it out")
