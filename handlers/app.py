@@ -22,6 +22,7 @@ from handlers.parts import Parts, make_parts
 from handlers.reports import reports
 from handlers.seats import Seats
 from handlers.steering import steering
+from injector.delivery.channel import Around, bare
 from injector.errors import Misused
 from injector.settings import Settings, service_faults
 
@@ -52,7 +53,7 @@ def create_app(
     settings: Settings,
     parts: Parts | None = None,
     keys: KeySet | None = None,
-    trace: Callable[[Flask], None] | None = None,
+    trace: Callable[[Flask], Around] | None = None,
 ) -> Flask:
     """Make the application; nothing is opened, started or asked before the first request.
 
@@ -61,9 +62,9 @@ def create_app(
     """
     _check(settings)
     app = Flask("injector", static_folder=None)
-    (trace or _tracing(settings))(app)
+    around = (trace or _tracing(settings))(app)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
-    parts = parts or make_parts(settings)
+    parts = parts or make_parts(settings, around)
     app.extensions["parts"] = parts
     app.extensions["gate"] = Gate(settings, keys)
     app.extensions["allowance"] = Allowance(settings.requests_per_minute)
@@ -89,10 +90,10 @@ def _check(settings: Settings) -> None:
         event("settings.doubted", "CRITICAL", why=warning)
 
 
-def _tracing(settings: Settings) -> Callable[[Flask], None]:
-    """Return what traces an application, if anything does."""
+def _tracing(settings: Settings) -> Callable[[Flask], Around]:
+    """Return what traces an application and its calls, if anything does."""
     if not settings.otlp_endpoint:
-        return lambda _app: None
+        return lambda _app: bare
     try:
         from handlers import traces  # noqa: PLC0415  (an extra)
     except ImportError as error:

@@ -21,6 +21,7 @@ from injector.control.standing import Watcher
 from injector.control.take_back import TakesBack
 from injector.control.tick import Errand, Ticker
 from injector.delivery.address import Address
+from injector.delivery.channel import Around, bare
 from injector.delivery.connection import Connection
 from injector.delivery.creator import Delivery, Mode, make_creator
 from injector.delivery.ports import Creator, QueueAdmin, TaskTemplate, Token, Topics
@@ -139,18 +140,24 @@ class Parts:
         )
 
 
-def make_parts(settings: Settings) -> Parts:
-    """Put together what a service in production, or against an emulator, works with."""
+def make_parts(settings: Settings, around: Around = bare) -> Parts:
+    """Put together what a service in production, or against an emulator, works with.
+
+    Its calls of creates pass what is put `around` each channel.
+    """
     clock = settings.clock
     connection = Connection(
         Address(
             emulator_host=settings.emulator_host or "",
             channels=settings.channels,
             streams=settings.streams,
-        )
+            by_grpc=settings.transport == "grpc",
+        ),
+        around=around,
     )
     topics = Connection(
-        replace(connection.address, service=PUBSUB, emulator_host=settings.pubsub_host)
+        replace(connection.address, service=PUBSUB, emulator_host=settings.pubsub_host),
+        around=around,
     )
     creator_of = creators(settings, connection, topics, clock)
     feeding = make_creator(connection, Delivery(mode="single", throttle=None), clock=clock)

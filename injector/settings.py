@@ -84,6 +84,9 @@ class Settings(BaseModel):
 
     channels: int = Field(1, ge=1, le=100, description="a number of connections from 1 to 100")
     streams: int = Field(100, ge=1, le=10_000, description="calls a connection, from 1 to 10000")
+    transport: Literal["http2", "grpc"] = Field(
+        "http2", description="http2, or grpc for gRPC's own client"
+    )
     throttle_window_s: float = Field(120.0, ge=1, le=3600, description="seconds from 1 to 3600")
     throttle_k: float = Field(1.5, ge=1, le=100, description="a factor from 1 to 100")
     hedge_delay_s: HedgeDelay = Field(1.0, description="seconds from 0.1 to 10, or 0 for no hedges")

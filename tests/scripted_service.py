@@ -53,6 +53,7 @@ class Seen:
 
 
 Plan = Callable[[Seen], Answer]
+Options = tuple[tuple[str, int], ...]
 
 
 @dataclass
@@ -317,10 +318,13 @@ def proxied(service: Service) -> Iterator[Proxy]:
 
 
 @contextmanager
-def serve(service: Service, *, port: int = 0, credentials: object = None) -> Iterator[Service]:
+def serve(
+    service: Service, *, port: int = 0, credentials: object = None, options: Options = ()
+) -> Iterator[Service]:
     """Serve on a loop and thread of its own until the test is over."""
     with looping() as loop:
-        server = asyncio.run_coroutine_threadsafe(_start(service, port, credentials), loop).result()
+        starting = _start(service, port, credentials, options)
+        server = asyncio.run_coroutine_threadsafe(starting, loop).result()
         yield service
         asyncio.run_coroutine_threadsafe(server.stop(None), loop).result()
         del server
@@ -333,8 +337,10 @@ async def settle() -> None:
     await asyncio.gather(*left, return_exceptions=True)
 
 
-async def _start(service: Service, port: int, credentials: object) -> grpc.aio.Server:
-    server = grpc.aio.server()
+async def _start(
+    service: Service, port: int, credentials: object, options: Options
+) -> grpc.aio.Server:
+    server = grpc.aio.server(options=options)
     for name, methods in (
         (TASKS, ("CreateTask", "BatchCreateTasks", "GetQueue", "CreateQueue", "UpdateQueue")),
         (OPERATIONS, ("GetOperation",)),

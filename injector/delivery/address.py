@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from requests.utils import get_environ_proxies
+
 from injector.errors import Misused
 
 SERVICE = "cloudtasks.googleapis.com"
@@ -34,9 +36,8 @@ class Address:
 
     With an `emulator_host` the channel is plain and carries no credentials. `streams` is how
     many calls the server lets run at once on one of the `channels`: more would wait inside
-    gRPC, unseen and with their deadline running. `root_certificates` (PEM) are trusted in place
-    of the well-known ones where given. Names are resolved by gRPC's own resolver; where that
-    fails and the system's works, GRPC_DNS_RESOLVER=native in the environment changes to it.
+    the channel, unseen and with their deadline running. `root_certificates` (PEM) are trusted in
+    place of the well-known ones where given. `by_grpc` takes gRPC's own client in place of ours.
     """
 
     service: str = SERVICE
@@ -44,6 +45,7 @@ class Address:
     channels: int = 1
     streams: int = 100
     root_certificates: bytes = b""
+    by_grpc: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be reached, before the first task is created."""
@@ -63,6 +65,20 @@ class Address:
     def width(self) -> int:
         """Return how many calls may be on their way at once."""
         return self.channels * self.streams
+
+    @property
+    def proxied(self) -> bool:
+        """Say whether this machine's settings lead the way there through a proxy.
+
+        An emulator is always reached directly.
+        """
+        url = f"https://{self.target()}"
+        return not self.emulated and "https" in get_environ_proxies(url)
+
+    def host_and_port(self) -> tuple[str, int]:
+        """Return the two apart; an IPv6 address keeps its brackets."""
+        host, _, port = self.target().rpartition(":")
+        return host, int(port)
 
     def target(self) -> str:
         """Return what gRPC is to connect to."""

@@ -10,8 +10,9 @@ from google.cloud.tasks_v2 import types
 from google.longrunning.operations_pb2 import GetOperationRequest, Operation
 
 from injector.delivery.call import Call
+from injector.delivery.channel import CallFailed
 from injector.delivery.cloud_tasks import Requests, routing
-from injector.delivery.line import CallFailed, Line
+from injector.delivery.line import Line
 from injector.delivery.ports import Result
 from injector.delivery.verdict import CREATED, OVERLOAD_FAULTS, judge
 from injector.errors import InjectorError

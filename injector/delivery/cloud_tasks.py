@@ -5,8 +5,9 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from injector.delivery.call import Call
+from injector.delivery.channel import CallFailed
 from injector.delivery.credentials import Metadata
-from injector.delivery.line import CallFailed, Line
+from injector.delivery.line import Line
 from injector.delivery.ports import Create, Outcome, Result
 from injector.delivery.verdict import CREATED, judge
 from injector.wire import RequestTemplate

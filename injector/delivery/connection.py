@@ -1,8 +1,9 @@
 """This process's one way to the service.
 
-gRPC's asyncio half does not survive a fork: a child that inherits an open channel crashes or
-waits for ever. So nothing is opened before the first call, whatever is open is closed before a
-fork, and parent and child each open their own when they next need it.
+An open channel does not survive a fork: a child that inherits one of gRPC's crashes or waits for
+ever, and with one of ours it would write into its parent's connection. So nothing is opened before
+the first call, whatever is open is closed before a fork, and parent and child each open their own
+when they next need it.
 """
 
 import atexit
@@ -14,6 +15,7 @@ from concurrent.futures import CancelledError
 from typing import TypeVar
 
 from injector.delivery.address import Address
+from injector.delivery.channel import Around, bare
 from injector.delivery.credentials import Credentials, application_default
 from injector.delivery.line import Line
 from injector.delivery.loop import LoopThread
@@ -26,10 +28,14 @@ class Connection:
     """Opens the line when it is first needed, and runs work on it."""
 
     def __init__(
-        self, address: Address, credentials: Callable[[], Credentials] = application_default
+        self,
+        address: Address,
+        credentials: Callable[[], Credentials] = application_default,
+        around: Around = bare,
     ) -> None:
         self.address = address
         self._credentials = credentials
+        self._around = around
         self._open: tuple[LoopThread, Line] | None = None
         self.renew_lock()
 
@@ -72,18 +78,17 @@ class Connection:
             loop.submit(line.close()).result()
             loop.close()
 
+    async def _open_line(self) -> Line:
+        return Line(self.address, self._credentials, self._around)
+
     def _opened(self) -> tuple[LoopThread, Line]:
         with self._lock:
             if not self._open:
                 _FORKS.watch(self)
                 loop = LoopThread()
-                line = loop.submit(_open_line(self.address, self._credentials)).result()
+                line = loop.submit(self._open_line()).result()
                 self._open = loop, line
             return self._open
-
-
-async def _open_line(address: Address, credentials: Callable[[], Credentials]) -> Line:
-    return Line(address, credentials)
 
 
 class _Forks:

@@ -8,8 +8,9 @@ from google.cloud.tasks_v2 import types
 from google.longrunning.operations_pb2 import GetOperationRequest, Operation
 
 from injector.delivery.batch import GET_OPERATION, code_of
+from injector.delivery.channel import CallFailed
 from injector.delivery.cloud_tasks import routing
-from injector.delivery.line import CallFailed, Line
+from injector.delivery.line import Line
 from injector.delivery.ports import Deleted
 
 BATCH_DELETE = "/google.cloud.tasks.v2.CloudTasks/BatchDeleteTasks"

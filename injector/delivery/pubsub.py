@@ -7,8 +7,9 @@ was hedged, makes two messages of each. Both carry the same `injector-id`.
 from collections.abc import Mapping, Sequence
 
 from injector.delivery.call import Call
+from injector.delivery.channel import CallFailed
 from injector.delivery.cloud_tasks import routing
-from injector.delivery.line import CallFailed, Line
+from injector.delivery.line import Line
 from injector.delivery.ports import QUEUE_FAULTS, Outcome, Result
 from injector.publish_wire import message_bytes, message_ids, publish_request
 

@@ -7,10 +7,11 @@ from math import inf
 from google.cloud.tasks_v2 import types
 from google.iam.v1.iam_policy_pb2 import TestIamPermissionsRequest, TestIamPermissionsResponse
 
+from injector.delivery.channel import CallFailed
 from injector.delivery.cloud_tasks import routing
 from injector.delivery.connection import Connection
 from injector.delivery.deletes import delete_all
-from injector.delivery.line import CallFailed, Line
+from injector.delivery.line import Line
 from injector.delivery.ports import Create, Creator, Deleted, Queue, Result
 from injector.delivery.queue_form import FIELDS, read_queue, write_queue
 from injector.delivery.verdict import PASSING_FAULTS, remedy

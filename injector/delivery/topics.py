@@ -2,9 +2,10 @@
 
 from math import inf
 
+from injector.delivery.channel import CallFailed
 from injector.delivery.cloud_tasks import routing
 from injector.delivery.connection import Connection
-from injector.delivery.line import CallFailed, Line
+from injector.delivery.line import Line
 from injector.delivery.pubsub import REMEDIES
 from injector.delivery.verdict import PASSING_FAULTS
 from injector.errors import InjectorError, Misused, NotFound, Retryable

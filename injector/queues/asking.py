@@ -6,9 +6,10 @@ from itertools import takewhile
 from math import inf
 from typing import Protocol
 
+from injector.delivery.channel import CallFailed
 from injector.delivery.cloud_tasks import routing
 from injector.delivery.connection import Connection
-from injector.delivery.line import CallFailed, Line
+from injector.delivery.line import Line
 from injector.delivery.verdict import PASSING_FAULTS
 from injector.errors import Misused, Retryable
 

@@ -9,8 +9,8 @@ import selectors
 import threading
 
 from injector.delivery.address import Address
+from injector.delivery.channel import CallFailed
 from injector.delivery.limited import Turns
-from injector.delivery.line import CallFailed
 from injector.delivery.ports import OUT_OF_TIME
 from injector.emulator.rpc import Dropped, RpcError
 from injector.pacing.limiter import call_timeout_s

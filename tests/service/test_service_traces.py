@@ -6,7 +6,6 @@ from io import StringIO
 
 import pytest
 from flask import Flask
-from opentelemetry.instrumentation.grpc import GrpcAioInstrumentorClient
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -18,7 +17,7 @@ from handlers.traces import trace
 from injector.errors import Misused
 from injector.settings import Settings, read_settings
 from tests.bench import GROUP
-from tests.scripted_service import Service, serve
+from tests.scripted_service import Answer, Service, serve
 from tests.served import submission
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -28,31 +27,36 @@ TASK = {"version": 1, "job": "welcome-1", "chunk": 0}
 
 @pytest.fixture
 def spans():
-    """Where spans end up; gRPC's channels are as they were afterwards."""
-    yield InMemorySpanExporter()
-    GrpcAioInstrumentorClient().uninstrument()
+    """Where spans end up."""
+    return InMemorySpanExporter()
 
 
 @pytest.fixture
-def client(tmp_path, spans):
+def tasks():
+    """A Cloud Tasks over real gRPC."""
+    with serve(Service()) as tasks:
+        yield tasks
+
+
+@pytest.fixture
+def client(tmp_path, spans, tasks):
     """A traced service on loopback, with a Cloud Tasks over real gRPC."""
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
-    with serve(Service()) as tasks:
-        settings = Settings(
-            auth="off",
-            groups={"welcome": GROUP},
-            ledger_url="sqlite://",
-            store_url=str(tmp_path / "chunks"),
-            emulator_host=tasks.address,
-        )
-        app = create_app(settings, trace=lambda app: trace(app, provider))
-        client = app.test_client()
-        client.post("/jobs", json=submission(tmp_path, 100))
-        spans.clear()
-        yield client
-        app.extensions["parts"].close()
-        app.extensions["parts"].ledger.close()
+    settings = Settings(
+        auth="off",
+        groups={"welcome": GROUP},
+        ledger_url="sqlite://",
+        store_url=str(tmp_path / "chunks"),
+        emulator_host=tasks.address,
+    )
+    app = create_app(settings, trace=lambda app: trace(app, provider))
+    client = app.test_client()
+    client.post("/jobs", json=submission(tmp_path, 100))
+    spans.clear()
+    yield client
+    app.extensions["parts"].close()
+    app.extensions["parts"].ledger.close()
 
 
 def test_a_queue_s_trace_goes_on_to_every_create(client, spans):
@@ -64,6 +68,16 @@ def test_a_queue_s_trace_goes_on_to_every_create(client, spans):
     assert {format_trace_id(span.context.trace_id) for span in found} == {TRACE}
     assert format_span_id(request.parent.span_id) == PARENT
     assert {span.parent.span_id for span in creates} == {request.context.span_id}
+    assert {span.name for span in creates} == {"google.cloud.tasks.v2.CloudTasks/CreateTask"}
+    assert {span.attributes["rpc.grpc.status_code"] for span in creates} == {0}
+
+
+def test_a_create_that_fails_says_so_in_its_span(client, spans, tasks):
+    tasks.plan = lambda _: Answer("PERMISSION_DENIED")
+    client.post("/inject", json=TASK, headers=HEADERS)
+    creates = [span for span in spans.get_finished_spans() if span.kind is SpanKind.CLIENT]
+    assert {span.attributes["rpc.grpc.status_code"] for span in creates} == {7}
+    assert {span.status.description for span in creates} == {"PERMISSION_DENIED"}
 
 
 @pytest.fixture

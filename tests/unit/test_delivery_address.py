@@ -65,3 +65,29 @@ def test_the_way_is_as_wide_as_channels_times_streams() -> None:
 def test_an_address_of_no_use_is_refused_when_it_is_made(fields: dict[str, object]) -> None:
     with pytest.raises(Misused):
         Address(**fields)
+
+
+@pytest.mark.parametrize(
+    ("variables", "proxied"),
+    [
+        ({}, False),
+        ({"https_proxy": "http://proxy.example:3128"}, True),
+        ({"http_proxy": "http://proxy.example:3128"}, False),
+        ({"https_proxy": "http://p.example", "no_proxy": "googleapis.com,localhost"}, False),
+        ({"https_proxy": "http://p.example", "no_proxy": "other.example"}, True),
+    ],
+)
+def test_a_proxy_is_known_by_this_machines_settings(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, *, proxied: bool
+) -> None:
+    for name in ("all_proxy", "https_proxy", "http_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert Address().proxied is proxied
+    assert not Address(emulator_host="localhost").proxied
+
+
+def test_host_and_port_come_apart() -> None:
+    assert Address(emulator_host="[::1]:80").host_and_port() == ("[::1]", 80)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from injector.delivery.channel import CallFailed
 from injector.delivery.deletes import delete_all
-from injector.delivery.line import CallFailed
 
 QUEUE = "projects/p/locations/l/queues/q"
 NAME = f"{QUEUE}/tasks/t"

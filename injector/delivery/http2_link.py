@@ -1,0 +1,187 @@
+"""One HTTP/2 connection on an asyncio loop."""
+
+import asyncio
+from collections import deque
+from math import inf
+from typing import NamedTuple, cast
+
+from injector.delivery.credentials import Metadata
+from injector.http2.answers import Answer
+from injector.http2.client_session import ClientSession
+from injector.http2.frames import Broken, goaway
+from injector.http2.heads import HeadWriter
+
+LATE = Answer("DEADLINE_EXCEEDED", "Deadline Exceeded")
+_CLOSED = Answer("CANCELLED", "the connection was closed")
+
+
+class _Open(NamedTuple):
+    """A call under way: who waits for it, when it was sent, and how long it may take."""
+
+    end: asyncio.Future[Answer]
+    since: float
+    until: float
+
+
+class Link(asyncio.Protocol):
+    """Joins calls to a connection's bytes.
+
+    All calls that begin in one turn of the loop leave in one write. Once it is `leaving`, no
+    more may begin, and it closes itself when the last has ended. It is `ready` once the server
+    has greeted, with words in place of "" if it never will; `gone` is its end.
+    """
+
+    def __init__(self, heads: HeadWriter, *, most_streams: int) -> None:
+        self._session = ClientSession(self._ended, heads, most_streams=most_streams)
+        self._loop = asyncio.get_running_loop()
+        self._open: dict[int, _Open] = {}
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._flushing = self._paused = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._next_look = inf
+        self._heard = 0.0
+        self.ready: asyncio.Future[str] = self._loop.create_future()
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Greet the server."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End what is still open."""
+        why = str(exc or "closed by the server")
+        self._lose(f"the connection was lost: {why}")
+        self._wake_all()
+        if self._timer:
+            self._timer.cancel()
+        self.gone.set_result(None)
+
+    def pause_writing(self) -> None:
+        """Keep what is to be written until the server has read."""
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        """Write on."""
+        self._paused = False
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the server sent."""
+        self._heard = self._loop.time()
+        try:
+            self._session.receive(data)
+        except Broken as broken:
+            self._session.out.append(goaway(0, broken.fault, broken.why))
+            self._lose(f"the server broke HTTP/2: {broken.why}")
+        if not self.ready.done() and self._session.settled:
+            self.ready.set_result("")
+        self._flush()
+
+    @property
+    def leaving(self) -> bool:
+        """Tell whether no more calls may begin here."""
+        return self._session.leaving
+
+    def begin(
+        self, path: str, request: bytes, *, timeout_s: float, about: Metadata, token: Metadata
+    ) -> tuple[int, asyncio.Future[Answer]]:
+        """Send a call where there is `room`; return its number, and what becomes of it."""
+        stream = self._session.open(path, request, shared=token, own=about, timeout_s=timeout_s)
+        since, end = self._loop.time(), self._loop.create_future()
+        until = since + timeout_s
+        self._open[stream] = _Open(end, since, until)
+        if until < self._next_look:
+            self._look_at(until)
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+        return stream, end
+
+    @property
+    def room(self) -> int:
+        """Return how many calls may begin now."""
+        return self._session.room
+
+    async def some_room(self) -> None:
+        """Wait until a call may begin, or none may any more."""
+        turn: asyncio.Future[None] = self._loop.create_future()
+        self._queue.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._wake_one()
+            raise
+
+    def give_up(self, stream: int) -> None:
+        """Cancel a call."""
+        if self._open.pop(stream, None):
+            self._session.cancel(stream)
+            self._wake_one()
+            self._flush()
+
+    def close(self) -> None:
+        """End all calls as CANCELLED, and the connection."""
+        self._session.lose(_CLOSED)
+        if not self.ready.done():
+            self.ready.set_result(_CLOSED.text)
+        self._transport.abort()
+
+    def _lose(self, why: str) -> None:
+        self._session.lose(Answer("UNAVAILABLE", why))
+        if not self.ready.done():
+            self.ready.set_result(why)
+
+    def _ended(self, stream: int, answer: Answer) -> None:
+        call = self._open.pop(stream)
+        if not call.end.done():
+            call.end.set_result(answer)
+        if self._queue:
+            self._wake_one()
+
+    def _wake_one(self) -> None:
+        while self._queue and self.room > 0:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+
+    def _wake_all(self) -> None:
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if self._session.out and not self._paused and not self._transport.is_closing():
+            self._transport.write(b"".join(self._session.out))
+            self._session.out.clear()
+        if self._session.leaving:
+            self._wake_all()
+            if not self._open:
+                self._transport.close()
+
+    def _look_at(self, when: float) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._next_look = when
+        self._timer = self._loop.call_at(when, self._end_late_calls)
+
+    def _end_late_calls(self) -> None:
+        """End the calls whose time is over.
+
+        Where the server has not said a word since such a call was sent, it may be gone without
+        a farewell: no more calls begin here, and the next takes a new connection.
+        """
+        now = self._loop.time()
+        for stream, call in [(n, call) for n, call in self._open.items() if call.until <= now]:
+            self._session.cancel(stream)
+            self._ended(stream, LATE)
+            if self._heard <= call.since:
+                self._session.leave()
+        self._next_look, self._timer = inf, None
+        if self._open:
+            self._look_at(min(call.until for call in self._open.values()))
+        self._flush()
