@@ -166,8 +166,8 @@ def test_a_process_keeps_to_the_streams_that_a_connection_carries(
     service: Service, creating: Creating
 ) -> None:
     """Six hundred creates from six threads, ten streams, and a time-out below the whole wait."""
-    service.plan = lambda _: Answer(delay_s=0.03)
-    creator = creating(streams=10, call_timeout_s=1.0)
+    service.plan = lambda _: Answer(delay_s=0.06)
+    creator = creating(streams=10, call_timeout_s=2.5)
     parts = [[create(100 * part + each) for each in range(100)] for part in range(6)]
     with ThreadPoolExecutor(6) as pool:
         results = list(pool.map(lambda part: creator.create_all(part, budget_s=60), parts))
