@@ -119,10 +119,11 @@ def is_traced(settings):
 
 @pytest.mark.parametrize("name", ["ENDPOINT", "TRACES_ENDPOINT"])
 def test_traces_are_off_unless_the_environment_says_where_to_send_them(monkeypatch, spans, name):
-    assert not is_traced(Settings(auth="off", groups={"welcome": GROUP}))
+    serving = {"auth": "off", "groups": {"welcome": GROUP}}
+    assert not is_traced(read_settings().model_copy(update=serving))
     monkeypatch.setenv(f"OTEL_EXPORTER_OTLP_{name}", "http://127.0.0.1:1")
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
-    assert is_traced(Settings(auth="off", groups={"welcome": GROUP}))
+    assert is_traced(read_settings().model_copy(update=serving))
 
 
 def test_an_endpoint_that_is_no_url_is_refused(monkeypatch):
