@@ -23,9 +23,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import grpc
 from google.cloud import tasks_v2
@@ -141,10 +141,10 @@ def raw(address: str, count: int) -> float:
         return runner.run(run())
 
 
-def ours(address: str, count: int, *, by_grpc: bool = False, **delivery: Any) -> float:
+def ours(address: str, count: int, *, delivery: Delivery, by_grpc: bool = False) -> float:
     """Create chunk by chunk through all layers, as a fan-out does."""
     connection = Connection(Address(emulator_host=address, by_grpc=by_grpc))
-    creator = make_creator(connection, Delivery(**delivery))
+    creator = make_creator(connection, delivery)
     chunks = [[create(start + n) for n in range(CHUNK)] for start in range(0, count, CHUNK)]
     creator.create_all(chunks[0], budget_s=30)
 
@@ -181,18 +181,19 @@ AIMS = {
     "injector, single creates": "≤ 75 µs, 3.5x",
     "injector, batches of 100": "≤ 10 µs, 25x",
 }
+SINGLE = Delivery(mode="single")
 NEWCOMER = "CloudTasksClient, in a loop"
 WAYS: dict[str, tuple[Callable[[str, int], float], int]] = {
     NEWCOMER: (loop, 2_000),
     "CloudTasksClient, 32 threads": (threads, 2_000),
     "CloudTasksAsyncClient": (asynchronous, 3_000),
-    "injector, single creates": (partial(ours, mode="single"), 10_000),
+    "injector, single creates": (partial(ours, delivery=SINGLE), 10_000),
     "injector, single and hedged": (
-        partial(ours, mode="single", hedging=HedgingSettings()),
+        partial(ours, delivery=replace(SINGLE, hedging=HedgingSettings())),
         10_000,
     ),
-    "injector, single by gRPC": (partial(ours, mode="single", by_grpc=True), 10_000),
-    "injector, batches of 100": (partial(ours, mode="batch"), 100_000),
+    "injector, single by gRPC": (partial(ours, delivery=SINGLE, by_grpc=True), 10_000),
+    "injector, batches of 100": (partial(ours, delivery=Delivery(mode="batch")), 100_000),
     "grpc.aio, bytes only": (raw, 10_000),
     "h2load, bytes only": (h2load, 100_000),
 }
