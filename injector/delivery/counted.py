@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from injector.delivery.call import Call, Sender
 from injector.delivery.ports import Result
-from injector.delivery.verdict import weigh
+from injector.delivery.verdict import all_created, weigh
 from injector.pacing.signals import Tally
 
 
@@ -27,6 +27,9 @@ class Counted:
 
 def count(results: Sequence[Result], tally: Tally) -> None:
     """Tell a tally how creates ended."""
+    if all_created(results):
+        tally.answered(creates=len(results))
+        return
     answered, faults = weigh(results)
     if answered:
         tally.answered(creates=answered)

@@ -57,10 +57,10 @@ class Limited:
 
     async def send(self, call: Call) -> Sequence[Result]:
         """Wait for a slot, then send."""
-        since = self._now()
+        now = since = self._now()
         if not self._turns.take_spare():
             await self._turns.take()
-        now = self._now()
+            now = self._now()
         call.tally.waited(now - since)
         try:
             if now >= call.deadline:

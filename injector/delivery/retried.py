@@ -34,10 +34,12 @@ class Retried:
 
     async def send(self, call: Call) -> Sequence[Result]:
         """Send the call, and then what was not taken."""
-        results = await self._try(call)
-        if not self._again(call, results):
+        results = await self._inner.send(call)
+        if all_created(results):
+            self._tokens.answered(call.queue)
             return results
-        return await self._retry(call, list(results))
+        self._learn(call, results)
+        return await self._retry(call, list(results)) if self._again(call, results) else results
 
     async def _retry(self, call: Call, results: list[Result]) -> Sequence[Result]:
         """Let tenacity go on from the first attempt, which it is given as made."""
@@ -58,22 +60,20 @@ class Retried:
     async def _send_rest(self, call: Call, results: list[Result]) -> None:
         left = [number for number, result in enumerate(results) if result.code in self._codes]
         rest = replace(call, creates=[call.creates[number] for number in left])
-        for number, result in zip(left, await self._try(rest), strict=True):
+        ends = await self._inner.send(rest)
+        self._learn(rest, ends)
+        for number, result in zip(left, ends, strict=True):
             if result.code != THROTTLED:
                 results[number] = result
 
-    async def _try(self, call: Call) -> Sequence[Result]:
-        results = await self._inner.send(call)
+    def _learn(self, call: Call, results: Sequence[Result]) -> None:
         answered, faults = weigh(results)
         if faults:
             self._tokens.faulted(call.queue)
         elif answered:
             self._tokens.answered(call.queue)
-        return results
 
     def _again(self, call: Call, results: Sequence[Result]) -> bool:
-        if all_created(results):
-            return False
         left = any(result.code in self._codes for result in results)
         return left and self._tokens.allowed(call.queue)
 

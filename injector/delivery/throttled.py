@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from injector.delivery.call import Call, Sender
 from injector.delivery.ports import THROTTLED, Outcome, Result
-from injector.delivery.verdict import weigh
+from injector.delivery.verdict import all_created, weigh
 from injector.pacing.throttle import GroupThrottle
 
 HELD_BACK = Result(
@@ -39,7 +39,10 @@ class Throttled:
             call.tally.rejected(creates=creates)
             return [HELD_BACK] * creates
         results = await self._inner.send(call)
-        self._learn(call.queue, results)
+        if all_created(results):
+            self._throttle.answered(call.queue, now=self._now(), calls=creates)
+        else:
+            self._learn(call.queue, results)
         return results
 
     def _now(self) -> float:

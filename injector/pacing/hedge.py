@@ -124,8 +124,10 @@ class Hedging:
 
     def refill(self) -> None:
         """Add the refill ratio, in millionths, so that ten tenths are a whole token."""
-        refilled = self._tokens + round(self._settings.refill_ratio * _MICRO)
-        self._tokens = min(refilled, self._settings.max_tokens * _MICRO)
+        most = self._settings.max_tokens * _MICRO
+        if self._tokens < most:
+            refilled = self._tokens + round(self._settings.refill_ratio * _MICRO)
+            self._tokens = min(refilled, most)
 
 
 class Chain:

@@ -90,9 +90,15 @@ class Throttle:
         self.rejected(now=now, calls=calls)
         return False
 
+    @property
+    def clean(self) -> bool:
+        """Whether all in the window was answered: then it neither rejects nor suspects."""
+        return not self._unanswered
+
     def answered(self, *, now: float, calls: int = 1) -> None:
         """Count calls that the service answered."""
-        self._roll(now)
+        if now != self._seen:
+            self._roll(now)
         self._window[-1].answered += calls
         self._answers += calls
 
@@ -181,13 +187,15 @@ class GroupThrottle:
     def admit(self, queue: str, *, now: float, draw: float, calls: int = 1) -> bool:
         """Say whether a call to the queue may be sent; `draw` is uniform in [0, 1)."""
         own = self._of(queue)
+        if own.clean and self._whole.clean:
+            return True
         throttle = self._whole if own.open(now=now) else own
         return throttle.admit(now=now, draw=draw, calls=calls)
 
     def answered(self, queue: str, *, now: float, calls: int = 1) -> None:
         """Count calls that the queue answered."""
         own = self._of(queue)
-        if not own.suspicious(now=now):
+        if own.clean or not own.suspicious(now=now):
             self._whole.answered(now=now, calls=calls)
         own.answered(now=now, calls=calls)
 
@@ -204,9 +212,10 @@ class GroupThrottle:
         return own or self._whole.rejected_share(now=now)
 
     def _of(self, queue: str) -> Throttle:
-        if queue not in self._queues:
-            self._queues[queue] = Throttle(self._settings)
-        return self._queues[queue]
+        own = self._queues.get(queue)
+        if own is None:
+            own = self._queues[queue] = Throttle(self._settings)
+        return own
 
 
 class RetryTokens:
@@ -235,7 +244,8 @@ class RetryTokens:
 
     def answered(self) -> None:
         """Give tokens back for a call that was answered."""
-        self._left = min(self._most, self._left + self._ratio)
+        if self._left < self._most:
+            self._left = min(self._most, self._left + self._ratio)
 
     def faulted(self) -> None:
         """Take a token for a call that was not taken."""
@@ -272,9 +282,10 @@ class GroupRetryTokens:
         self._of(queue).faulted()
 
     def _of(self, queue: str) -> RetryTokens:
-        if queue not in self._queues:
-            self._queues[queue] = RetryTokens()
-        return self._queues[queue]
+        own = self._queues.get(queue)
+        if own is None:
+            own = self._queues[queue] = RetryTokens()
+        return own
 
 
 @dataclass(slots=True)
