@@ -8,8 +8,7 @@ import h2.events
 from h2.settings import SettingCodes
 from hpack import Encoder
 
-from injector.emulator.transport.heads import Head
-from injector.emulator.transport.session import Session
+from injector.emulator.transport.session import Asked, Session
 from injector.http2.frames import PREFACE, Type, frame
 
 METHOD = "/google.cloud.tasks.v2.CloudTasks/CreateTask"
@@ -40,7 +39,7 @@ class Echo:
     def __init__(
         self, *, max_streams: int = 100, most_gathered_bytes: int = 2**28, answers: bool = True
     ) -> None:
-        self.asked: list[tuple[int, Head, bytes]] = []
+        self.asked: list[Asked] = []
         self.forgotten: list[int] = []
         self.session = Session(
             ask=self._ask,
@@ -54,9 +53,9 @@ class Echo:
     def bodies(self) -> list[bytes]:
         return [body for _, _, body in self.asked]
 
-    def _ask(self, stream: int, head: Head, body: bytes) -> None:
-        self.asked.append((stream, head, body))
-        if self._answers:
+    def _ask(self, asked: list[Asked]) -> None:
+        self.asked += asked
+        for stream, _, body in asked if self._answers else ():
             self.session.answer(stream, body[5:])
 
     def receive(self, *parts: bytes) -> bytes:

@@ -127,7 +127,8 @@ def test_frames_that_come_late_for_an_answered_call_are_ignored():
         frame(Type.DATA, END_STREAM, 1, b"x"),
         frame(Type.HEADERS, END_HEADERS | END_STREAM, 1, block()),
     )
-    echo.receive(HELLO, HEAD, WHOLE, *late)
+    echo.receive(HELLO, HEAD, WHOLE)
+    echo.receive(*late)
     assert echo.receive(frame(Type.HEADERS, END_HEADERS, 3, block())) == b""
     echo.receive(frame(Type.DATA, END_STREAM, 3, framed(b"next")))
     assert echo.bodies == [framed(b"abc"), framed(b"next")]
@@ -153,6 +154,22 @@ def test_a_request_that_is_reset_before_its_end_is_never_asked():
         frame(Type.DATA, END_STREAM, 1, b"rest"),
     )
     assert (echo.asked, echo.forgotten, echo.session.idle) == ([], [], True)
+
+
+def test_a_whole_request_that_is_reset_in_the_same_breath_is_never_asked():
+    echo = Echo()
+    echo.receive(HELLO, a_call(1, b"a"), a_call(3, b"b"), frame(Type.RST_STREAM, 0, 1, bytes(4)))
+    assert echo.bodies == [framed(b"b")]
+    assert echo.session.idle
+
+
+def test_calls_of_one_read_are_asked_in_their_order_even_if_the_last_breaks_it():
+    echo = Echo()
+    calls = [a_call(2 * number + 1, b"%d" % number) for number in range(250)]
+    with pytest.raises(Broken):
+        echo.receive(HELLO, *calls, frame(Type.PUSH_PROMISE, 0, 1))
+    assert echo.bodies == [framed(b"%d" % number) for number in range(250)]
+    assert echo.session.idle
 
 
 def test_client_that_pings_however_often_is_not_sent_away():

@@ -9,7 +9,7 @@ from injector.emulator.transport.conversations import Conversations, end_of
 from injector.emulator.transport.deadline import seconds
 from injector.emulator.transport.heads import Head
 from injector.emulator.transport.messages import unpack
-from injector.emulator.transport.session import Session, Streaming
+from injector.emulator.transport.session import Asked, Session, Streaming
 from injector.http2.frame_reader import NotHttp2
 from injector.http2.frames import Broken, goaway
 
@@ -100,18 +100,31 @@ class Connection(asyncio.Protocol):
         """Close at once."""
         self._transport.abort()
 
-    def _ask(self, stream: int, head: Head, body: bytes) -> None:
+    def _ask(self, asked: list[Asked]) -> None:
+        """Handle calls, then answer those that can be."""
+        answered: list[tuple[int, bytes]] = []
+        try:
+            for stream, head, body in asked:
+                answer = self._answer_to(stream, head, body)
+                if answer is not None:
+                    answered.append((stream, answer))
+        finally:
+            for stream, answer in answered:
+                self._session.answer(stream, answer)
+
+    def _answer_to(self, stream: int, head: Head, body: bytes) -> bytes | None:
+        """Return the answer to a call; None if it failed, or is answered later."""
         try:
             answer = self._handle(head.method, unpack(body, head.encoding), head.metadata)
         except Dropped:
             raise
         except Exception as error:  # noqa: BLE001  # a fault of ours must not end the process
             self._session.fail(stream, end_of(error, head.method))
-        else:
-            if isinstance(answer, bytes):
-                self._session.answer(stream, answer)
-            else:
-                self._later[stream] = asyncio.create_task(self._wait(stream, head, answer))
+            return None
+        if isinstance(answer, bytes):
+            return answer
+        self._later[stream] = asyncio.create_task(self._wait(stream, head, answer))
+        return None
 
     async def _wait(self, stream: int, head: Head, answer: Awaitable[bytes]) -> None:
         try:
