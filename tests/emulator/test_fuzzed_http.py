@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 import requests
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.emulator.fuzzing import tried
 from tests.emulator.live import Live, live_emulator
 
 LOCATION = "projects/p/locations/us-central1"
@@ -51,7 +52,7 @@ CONTROLS = st.sampled_from(
     ["clock", "clock/advance", "faults", "queues", "topics", "finished", "tasks/x", "drained", "no"]
 )
 UNIMPLEMENTED = 501
-fuzzed = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+fuzzed = tried(300)
 
 
 @pytest.fixture(scope="module")

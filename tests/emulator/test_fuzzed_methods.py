@@ -6,7 +6,7 @@ from inspect import isawaitable
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.emulator.api.methods import METHODS
@@ -19,6 +19,7 @@ from injector.emulator.pubsub.methods import PUBLISHER, SUBSCRIBER
 from injector.emulator.rpc import Code, RpcError
 from injector.emulator.state.task import Outcome
 from injector.emulator.telemetry import log_entries, time_series
+from tests.emulator.fuzzing import tried
 from tests.emulator.pubsub import SUBSCRIPTION, TOPIC
 
 LOCATION = "projects/p/locations/us-central1"
@@ -169,7 +170,7 @@ EVERY = {
 
 
 @pytest.mark.parametrize("method", sorted(EVERY))
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@tried(100)
 @given(data=st.data())
 def test_no_request_is_answered_internal(method, data):
     kind = EVERY[method].request
@@ -179,7 +180,7 @@ def test_no_request_is_answered_internal(method, data):
 
 
 @pytest.mark.parametrize("method", sorted(EVERY))
-@settings(max_examples=25, deadline=None)
+@tried(25)
 @given(request=st.binary(max_size=200))
 def test_no_bytes_are_answered_internal(method, request):
     assert ask(emulator(), method, request) is not Code.INTERNAL
@@ -200,7 +201,7 @@ async def talk(parts, requests: list[bytes]) -> Code:
     return Code.OK
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@tried(300)
 @given(data=st.data())
 def test_no_streaming_pull_breaks(data):
     kind = pubsub_messages.StreamingPullRequest
@@ -212,7 +213,7 @@ def test_no_streaming_pull_breaks(data):
     assert asyncio.run(talk(emulator(), requests)) is not Code.INTERNAL
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@tried(200)
 @given(data=st.data())
 def test_every_task_that_is_stored_can_be_shown_and_sent(data):
     method = TASKS + "CreateTask"
@@ -231,7 +232,7 @@ def test_every_task_that_is_stored_can_be_shown_and_sent(data):
     assert shown is Code.OK
 
 
-@settings(max_examples=50, deadline=None)
+@tried(50)
 @given(method=st.text(max_size=30), request=st.binary(max_size=50))
 def test_unknown_method_is_unimplemented(method, request):
     assert ask(emulator(), f"/{method}", request) is Code.UNIMPLEMENTED
