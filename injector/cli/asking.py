@@ -95,8 +95,8 @@ def _answer(call: Call) -> requests.Response:
         raise Misused(f"{call.url} is not a service's URL: {error}") from error
     except requests.RequestException as error:
         raise Retryable(
-            f"the service at {call.url} cannot be reached. Is it up (injector up, injector serve)? "
-            "Another is named by --service or INJECTOR_SERVICE_URL."
+            f"the service at {call.url} cannot be reached; is it up (injector up, injector serve)? "
+            "--service names another."
         ) from error
 
 

@@ -12,7 +12,7 @@ from injector.cli.caller import identity_of
 from injector.cli.client import Service
 from injector.errors import InjectorError
 from injector.setting_types import base_url_of
-from injector.settings import read_settings
+from injector.settings import read_settings_without_groups
 
 COMPLETED = 200
 
@@ -69,14 +69,14 @@ def confirm(question: str, *, is_sure: bool) -> None:
 
 def service_at(url: str | None) -> Service:
     """Return the service that was named, or else the environment's."""
-    settings = read_settings()
+    settings = read_settings_without_groups()
     base_url = (url or settings.base_url).rstrip("/")
     return Service(base_url, identity_of(settings, base_url), announce=_announce)
 
 
 def clock_note() -> dict[str, str]:
     """Say how time goes by in a local run whose clock runs faster; nothing elsewhere."""
-    speed = read_settings().clock_speed
+    speed = read_settings_without_groups().clock_speed
     return {} if speed == 1.0 else {"clock": f"{speed:g} times as fast as yours"}
 
 
@@ -106,7 +106,7 @@ def _job_ids(
 
 def _known(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Complete a job's id from the newest jobs of the environment's service, if it answers."""
-    settings = read_settings()
+    settings = read_settings_without_groups()
     url = settings.base_url.rstrip("/")
     service = Service(url, identity_of(settings, url), attempts=1)
     with suppress(InjectorError):

@@ -28,9 +28,9 @@ sys.exit(code)
 """
 
 
-def loaded(*arguments: str):
+def loaded(*arguments: str, program: str = PROGRAM):
     """Run a command of its own, and return the packages that it loaded."""
-    command = [sys.executable, "-c", PROGRAM, *arguments]
+    command = [sys.executable, "-c", program, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
@@ -46,6 +46,13 @@ def test_plan_of_a_file_loads_neither_googles_client_nor_a_ledger_nor_http():
     found = loaded("plan", "m.yaml", "--groups", "g.yaml")
     assert "pydantic" in found
     assert not found & (HEAVY | HTTP)
+
+
+def test_asking_the_service_reads_no_yaml_though_groups_are_configured(monkeypatch):
+    monkeypatch.setenv("INJECTOR_GROUPS", "g.yaml")
+    assert "ruamel" in loaded("plan", "m.yaml")
+    asking = "from injector.cli.options import service_at; service_at(None)"
+    assert not loaded("--version", program=f"{asking}\n{PROGRAM}") & (HEAVY | {"ruamel"})
 
 
 def test_commands_that_print_json_load_nothing_that_draws():

@@ -90,7 +90,7 @@ def test_service_that_comes_back_answers_and_the_wait_was_announced(web):
     web.get(f"{URL}/jobs/j", json={"id": "j"})
     said = []
     assert service(announce=said.append).job("j") == {"id": "j"}
-    assert "cannot be reached. Is it up (injector up, injector serve)? Another is" in said[0]
+    assert "cannot be reached; is it up (injector up, injector serve)? --service" in said[0]
     assert "Trying again in" in said[0]
 
 

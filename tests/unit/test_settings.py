@@ -2,7 +2,13 @@ import pytest
 
 from injector.clock import FastClock, SystemClock
 from injector.errors import Misused
-from injector.settings import Settings, is_loopback, read_service_settings, read_settings
+from injector.settings import (
+    Settings,
+    is_loopback,
+    read_service_settings,
+    read_settings,
+    read_settings_without_groups,
+)
 
 GROUPS = """
 groups:
@@ -58,6 +64,14 @@ def test_groups_may_be_in_a_file(environ, tmp_path):
     file.write_text(GROUPS)
     environ(INJECTOR_GROUPS=str(file))
     assert list(read_settings().groups) == ["welcome"]
+
+
+def test_who_only_asks_the_service_reads_all_but_the_groups(environ):
+    environ(INJECTOR_GROUPS="nowhere.yaml", INJECTOR_SERVICE_URL="https://i.example")
+    settings = read_settings_without_groups()
+    assert (settings.groups, settings.base_url) == ({}, "https://i.example")
+    environ(INJECTOR_THREADS="many")
+    assert "INJECTOR_THREADS='many'" in complaint(read_settings_without_groups)
 
 
 def test_a_fault_in_the_groups_names_file_and_line(environ, tmp_path):
