@@ -21,11 +21,10 @@ from handlers.operation_models import (
 from handlers.views import answer
 from injector.errors import Misused, NotFound
 from injector.groups import Group
+from injector.operations.kind import Reach
 from injector.operations.kinds import kind_of
 from injector.operations.shown import shown
 from injector.operations.steering import begin, cancel, new_operation, pause, resume
-from injector.operations.traffic import check_reach
-from injector.operations.traffic_split import TRAFFIC_SPLIT
 from injector.operations.values import Fields, Operation
 
 MAX_BODY = 512 * 1024
@@ -107,8 +106,7 @@ def _asked(name: str) -> Operation:
         kind = kind_of(asked.kind)
     except NotFound as error:
         raise Misused(str(error)) from error
-    if kind is TRAFFIC_SPLIT and "service" in spec:
-        check_reach(str(spec["service"]), parts().settings.traffic_services)
+    kind.admits(spec, Reach(traffic=parts().settings.traffic_services))
     draw = secrets.randbelow(1 << 16)
     now = parts().clock.now()
     return new_operation(kind, name, spec, now=now, who=caller().name, draw=draw)

@@ -1,6 +1,6 @@
 """What a kind of operation is made of, and what the acts of all kinds reach."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Generic, Protocol, TypeVar
@@ -54,6 +54,17 @@ Do = Callable[[Act, Ports], str]
 """Carries an act out, and says what was done; raises Retryable to be called again later."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a service may reach besides its groups' queues; `traffic` are services by name."""
+
+    traffic: Collection[str] = ()
+
+
+def admit(_spec: Fields, _reach: Reach) -> None:
+    """Let it be asked for: it reaches the group's own queues alone."""
+
+
 def stop(operation: Operation, now: float) -> Decided:
     """Cancel, and leave everything as it is."""
     return operation.ending(State.CANCELLED, "cancelled; all is left as it is", now=now), ()
@@ -68,7 +79,8 @@ class Kind(Generic[Seen]):
     `advance` need. `advance` decides: the operation as it goes on, and the acts, which are saved
     before the first is carried out. `again` decides what becomes of acts that an interrupted round
     left, now that it was looked again: those that still hold, or something else. `cancel` decides
-    what a clean stop takes. Of a group's operations one of each `slot` may be live.
+    what a clean stop takes. Of a group's operations one of each `slot` may be live. `admits` raises
+    Misused for a spec, as it was asked for, that a service of that reach may not carry out.
     """
 
     name: str
@@ -80,6 +92,7 @@ class Kind(Generic[Seen]):
     verbs: Mapping[str, Do]
     cancel: Callable[[Operation, float], Decided] = stop
     slot: str = "rates"
+    admits: Callable[[Fields, Reach], None] = admit
 
     def foresee(self, operation: Operation, ports: Ports, now: float) -> Plan:
         """Look, and plan; nothing is changed."""
@@ -108,6 +121,10 @@ class AnyKind(Protocol):
     @property
     def check(self) -> Callable[[Fields], Fields]:
         """What makes a spec whole, or refuses it."""
+
+    @property
+    def admits(self) -> Callable[[Fields, Reach], None]:
+        """What refuses a spec that a service may not carry out."""
 
     @property
     def cancel(self) -> Callable[[Operation, float], Decided]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from injector.errors import Misused
-from injector.operations.kind import Kind, Ports, Traffic
+from injector.operations.kind import Kind, Ports, Reach, Traffic
 from injector.operations.looking import check_watched
 from injector.operations.spec import write_spec
 from injector.operations.traffic import (
@@ -17,6 +17,7 @@ from injector.operations.traffic import (
     advance,
     again,
     cancel,
+    check_reach,
     plan,
     read,
 )
@@ -77,6 +78,21 @@ def _traffic(ports: Ports) -> Traffic:
     return ports.traffic
 
 
+def admits(spec: Fields, reach: Reach) -> None:
+    """Refuse a service that is not within reach; what names none is refused by its check."""
+    if "service" in spec:
+        check_reach(str(spec["service"]), reach.traffic)
+
+
 TRAFFIC_SPLIT = Kind(
-    NAME, check, look, plan, advance, again, {SET: set_traffic}, cancel, slot="traffic"
+    NAME,
+    check,
+    look,
+    plan,
+    advance,
+    again,
+    {SET: set_traffic},
+    cancel,
+    slot="traffic",
+    admits=admits,
 )
