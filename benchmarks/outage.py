@@ -40,7 +40,7 @@ from tenacity.wait import wait_random_exponential
 from injector.delivery.address import Address
 from injector.delivery.connection import Connection
 from injector.delivery.creator import Delivery, make_creator
-from injector.delivery.ports import THROTTLED, Create, Outcome
+from injector.delivery.ports import Create, Outcome
 from injector.emulator.assembly import assemble
 from injector.emulator.faults.plan import Effect, Fault
 from injector.emulator.options import Options
@@ -50,6 +50,7 @@ from injector.emulator.state.limits import RetryConfig
 from injector.emulator.state.retries import backoff_s
 from injector.emulator.transport.serve import serve
 from injector.pacing.backoff import Backoff
+from injector.pacing.signals import THROTTLED
 from injector.pacing.throttle import ThrottleSettings
 
 CHUNK, EVERY_S = 100, 5.0

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from injector.groups import Retry
-from injector.pacing.signals import Signals
+from injector.pacing.signals import THROTTLED, Signals
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,6 @@ class Outcome(Enum):
     NOT_TAKEN = "not_taken"
 
 
-THROTTLED = "THROTTLED"
-"""The code of a create that this process held back, because the service is overloaded."""
-
 OUT_OF_TIME = "OUT_OF_TIME"
 """The code of a create that was not sent, because the budget was over before its turn."""
 
@@ -105,13 +102,15 @@ class Result:
     """A create's end; `reason` is empty when it was taken.
 
     `code` is the gRPC status name, or one of OWN_CODES where this process decided.
-    `message_id` is what Pub/Sub calls a message that was published, empty for a task.
+    `message_id` is what Pub/Sub calls a message that was published, empty for a task. `sick`
+    says that it was not taken because its queue takes nothing, while most of the others do.
     """
 
     outcome: Outcome
     code: str = "OK"
     reason: str = ""
     message_id: str = ""
+    sick: bool = False
 
     @property
     def sent(self) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result
 
 from injector.delivery.call import Call, Sender
-from injector.delivery.ports import THROTTLED, Result
+from injector.delivery.ports import Result
 from injector.delivery.verdict import all_created, weigh
 from injector.pacing.backoff import Backoff
+from injector.pacing.signals import THROTTLED
 from injector.pacing.throttle import GroupRetryTokens
 
 

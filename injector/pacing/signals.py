@@ -8,8 +8,8 @@ ramp of dispatches, whose operations are attempts at the target.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 
 from injector.pacing.histogram import SIZE, Histogram, bucket_of
@@ -26,6 +26,9 @@ NOT_ACCEPTED = frozenset(
 )
 """The codes that are evidence of overload or of a fault; every other answer is an answer."""
 
+THROTTLED = "THROTTLED"
+"""The code of a create that this process held back, because the service is overloaded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Signals:
@@ -38,7 +41,8 @@ class Signals:
     this client before that. `fan_outs` counts runs of a chunk that had something to create,
     `deferred` those of them that ended in 503, and `fan_out_time` is how long they took.
     `fresh` counts creates sent to queues that were still new to their group.
-    `targets` counts attempts at the target by gRPC status name, where they are known.
+    `targets` counts attempts at the target by gRPC status name, where they are known. `sick`
+    counts which of all these creates a sick queue did not take, by "queue:code".
     """
 
     accepted: int = 0
@@ -51,6 +55,7 @@ class Signals:
     fresh: int = 0
     faults: Mapping[str, int] = field(default_factory=dict)
     targets: Mapping[str, int] = field(default_factory=dict)
+    sick: Mapping[str, int] = field(default_factory=dict)
     latency: Histogram = field(default_factory=Histogram)
     waited: Histogram = field(default_factory=Histogram)
     fan_out_time: Histogram = field(default_factory=Histogram)
@@ -91,6 +96,21 @@ class Signals:
         faults = sum(count for code, count in self.targets.items() if code in NOT_ACCEPTED)
         return faults / self.target_attempts if self.target_attempts else 0.0
 
+    def without(self, queues: Collection[str]) -> "Signals":
+        """Return the signals without what these queues did not take while they were sick."""
+        faults, rejects, accepted = Counter(self.faults), self.local_rejects, self.accepted
+        for name, count in self.sick.items():
+            queue, _, code = name.rpartition(":")
+            if queue not in queues:
+                continue
+            if code in NOT_ACCEPTED:
+                faults[code] -= count
+            elif code == THROTTLED:
+                rejects -= count
+            else:
+                accepted -= count
+        return replace(self, accepted=accepted, local_rejects=rejects, faults=+faults)
+
     def __add__(self, other: "Signals") -> "Signals":
         return Signals(
             accepted=self.accepted + other.accepted,
@@ -103,6 +123,7 @@ class Signals:
             fresh=self.fresh + other.fresh,
             faults=_sum(self.faults, other.faults),
             targets=_sum(self.targets, other.targets),
+            sick=_sum(self.sick, other.sick),
             latency=self.latency + other.latency,
             waited=self.waited + other.waited,
             fan_out_time=self.fan_out_time + other.fan_out_time,
@@ -127,6 +148,7 @@ class Signals:
             fresh=counts.get("fresh", 0),
             faults=families["faults"],
             targets=families["targets"],
+            sick=families["sick"],
             latency=_histogram(families["latency"]),
             waited=_histogram(families["waited"]),
             fan_out_time=_histogram(families["fan_out_time"]),
@@ -148,6 +170,7 @@ class Tally:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
+        self._sick: Counter[str] = Counter()
         self._durations: defaultdict[str, list[float]] = defaultdict(list)
 
     def answered(self, *, creates: int = 1) -> None:
@@ -161,6 +184,10 @@ class Tally:
     def rejected(self, *, creates: int = 1) -> None:
         """Count creates that the throttle kept here."""
         self._counts["local_rejects"] += creates
+
+    def sick(self, queue: str, code: str, *, creates: int = 1) -> None:
+        """Count creates that a sick queue did not take; they are counted as what they are too."""
+        self._sick[f"{queue}:{code}"] += creates
 
     def hedged(self, *, won: bool = False) -> None:
         """Count a hedge when it is sent, and again when it wins."""
@@ -188,6 +215,7 @@ class Tally:
         """Return what was counted since the last time."""
         counts, self._counts = self._counts, Counter()
         faults, self._faults = self._faults, Counter()
+        sick, self._sick = self._sick, Counter()
         durations, self._durations = self._durations, defaultdict(list)
         return Signals(
             accepted=counts["accepted"],
@@ -198,6 +226,7 @@ class Tally:
             fan_outs=counts["fan_outs"],
             deferred=counts["deferred"],
             faults=faults,
+            sick=sick,
             latency=_counted(durations["latency"]),
             waited=_counted(durations["waited"]),
             fan_out_time=_counted(durations["fan_out_time"]),

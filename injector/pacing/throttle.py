@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from injector.errors import Misused
+from injector.pacing.sickness import Sickness
 
 BUCKETS = 10
 HEALTHY_SHARE = 0.95
@@ -177,12 +178,16 @@ class GroupThrottle:
     group's hears nothing more of a queue that has become suspicious, so nine sick queues are no
     evidence against the tenth; it is there for the group that fails everywhere at once, with
     too few calls a queue for any to judge.
+
+    A queue that refuses all it is sent is also known to be sick, long before a window full of
+    answers lets its throttle reject.
     """
 
     def __init__(self, settings: ThrottleSettings | None = None) -> None:
         self._settings = settings or ThrottleSettings()
         self._whole = Throttle(self._settings)
         self._queues: dict[str, Throttle] = {}
+        self._sickness = Sickness()
 
     def admit(self, queue: str, *, now: float, draw: float, calls: int = 1) -> bool:
         """Say whether a call to the queue may be sent; `draw` is uniform in [0, 1)."""
@@ -192,12 +197,20 @@ class GroupThrottle:
         throttle = self._whole if own.open(now=now) else own
         return throttle.admit(now=now, draw=draw, calls=calls)
 
-    def answered(self, queue: str, *, now: float, calls: int = 1) -> None:
-        """Count calls that the queue answered."""
+    def answered(self, queue: str, *, now: float, calls: int = 1, refused: int = 0) -> None:
+        """Count calls that the queue answered.
+
+        So many of them were refused for what only a person can mend: no sign of overload, but
+        of a queue that takes nothing.
+        """
         own = self._of(queue)
         if own.clean or not own.suspicious(now=now):
             self._whole.answered(now=now, calls=calls)
         own.answered(now=now, calls=calls)
+        if refused:
+            self._sickness.refused(queue, calls=refused)
+        if calls > refused and not self._sickness.well(queue):
+            self._sickness.answered(queue, held=not own.open(now=now))
 
     def faulted(self, queue: str, *, now: float, calls: int = 1) -> None:
         """Count calls that the queue did not take."""
@@ -205,6 +218,11 @@ class GroupThrottle:
         if not own.suspicious(now=now):
             self._whole.faulted(now=now, calls=calls)
         own.faulted(now=now, calls=calls)
+        self._sickness.refused(queue, calls=calls, held=not own.open(now=now))
+
+    def sick(self, queue: str) -> bool:
+        """Say whether the queue takes nothing while most of the others do."""
+        return self._sickness.sick(queue)
 
     def rejected_share(self, queue: str, *, now: float) -> float:
         """Return the share of the queue's calls that is rejected at this moment."""

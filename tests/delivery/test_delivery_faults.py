@@ -280,6 +280,31 @@ def test_one_sick_queue_of_ten_is_held_back_and_the_others_are_not(
     assert len(service.calls) - len(sick) == 40 * 90
 
 
+@pytest.mark.parametrize("mode", ["single", "batch"])
+@pytest.mark.parametrize("code", ["RESOURCE_EXHAUSTED", "UNAVAILABLE", "NOT_FOUND"])
+def test_what_a_sick_queue_does_not_take_is_told_from_what_the_group_does_not(
+    service: Service, creating: Creating, mode: str, code: str
+) -> None:
+    queues = [f"{QUEUE}{number}" for number in range(5)]
+    service.plan = lambda seen: Answer(code if seen.queue == queues[0] else "OK")
+    creator = creating(mode=mode, backoff=SOON)
+    numbers = count()
+    for _ in range(2):
+        chunk = [create(next(numbers), queue) for queue in queues for _ in range(20)]
+        results = creator.create_all(chunk, budget_s=20)
+    assert all(result.sick for result in results[:20])
+    assert not any(result.sick for result in results[20:])
+    signals = creator.drain_signals()
+    assert {name.rpartition(":")[0] for name in signals.sick} == {queues[0]}
+    others = signals.without({queues[0]})
+    assert others.fault_share < signals.fault_share + signals.throttled_share or code == "NOT_FOUND"
+    service.plan = lambda _: Answer(code)
+    for _ in range(2):
+        everywhere = [create(next(numbers), queue) for queue in queues for _ in range(20)]
+        results = creator.create_all(everywhere, budget_s=20)
+    assert not any(result.sick for result in results)
+
+
 def test_where_half_of_all_calls_fail_none_is_tried_more_often_than_allowed(
     service: Service, creating: Creating
 ) -> None:

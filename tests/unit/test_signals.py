@@ -12,7 +12,18 @@ durations = st.lists(st.floats(0, 300))
 shown = st.floats(0.001, 100)
 events = st.lists(
     st.sampled_from(
-        ["answered", "UNAVAILABLE", "INTERNAL", "rejected", "hedged", "won", "called", "fan_out"]
+        [
+            "answered",
+            "UNAVAILABLE",
+            "INTERNAL",
+            "rejected",
+            "hedged",
+            "won",
+            "called",
+            "fan_out",
+            "sick q",
+            "sick r",
+        ]
     )
 )
 
@@ -38,6 +49,9 @@ def tell(tally: Tally, event: str) -> None:
             tally.called(0.02)
         case "fan_out":
             tally.fanned_out(1.5, deferred=True)
+        case "sick q" | "sick r":
+            tally.faulted("UNAVAILABLE")
+            tally.sick(f"projects/example.com:p/queues/{event[-1]}", "UNAVAILABLE")
         case code:
             tally.faulted(code)
 
@@ -119,6 +133,36 @@ def test_nothing_seen_has_no_faults():
 )
 def test_target_is_at_fault_only_for_overload_and_server_errors(code, share):
     assert Signals(targets={"OK": 75, code: 25}).target_fault_share == share
+
+
+QUEUE = "projects/example.com:p/locations/l/queues/q"
+
+
+@given(events, events)
+def test_signals_without_a_sick_queue_are_those_of_the_others(others, its_own):
+    def end(tally: Tally, code: str) -> None:
+        if code == "rejected":
+            tally.rejected()
+        elif code == "NOT_FOUND":
+            tally.answered()
+        else:
+            tally.faulted(code)
+
+    tally = Tally()
+    for event in others:
+        tell(tally, event)
+    for event in its_own:
+        code = {"answered": "NOT_FOUND", "rejected": "rejected"}.get(event, "UNAVAILABLE")
+        end(tally, code)
+        tally.sick(QUEUE, "THROTTLED" if code == "rejected" else code)
+    left = tally.drain().without({QUEUE})
+    alone = tallied(others)
+    assert (left.accepted, left.faults, left.local_rejects) == (
+        alone.accepted,
+        alone.faults,
+        alone.local_rejects,
+    )
+    assert left.without({"another"}) == left
 
 
 def test_signals_are_written_as_one_json_object():
