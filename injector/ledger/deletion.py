@@ -17,11 +17,14 @@ from injector.ledger.tables import (
     receipts,
     rejects,
     takebacks,
+    waits,
 )
 from injector.ledger.values import UNDER_WAY
 
 SLICE = 10_000
 """How many rows one transaction removes, so that others get their turn between."""
+
+_LARGE = ((receipts, "chunk"), (message_ids, "chunk"), (rejects, "ordinal"), (waits, "chunk"))
 
 
 def hide(connection: Connection, *, job_id: str, act: Act) -> None:
@@ -42,7 +45,7 @@ def sweep(database: Database) -> None:
     """
     hidden = select(jobs.c.key).where(jobs.c.id.is_(None))
     for key in database.read(lambda connection: connection.scalars(hidden).all()):
-        for table, place in ((receipts, "chunk"), (message_ids, "chunk"), (rejects, "ordinal")):
+        for table, place in _LARGE:
             while database.write(partial(_remove, table=table, place=place, key=key)):
                 pass
         database.write(partial(_remove_rest, key=key))

@@ -61,7 +61,7 @@ def survey(connection: Connection, job_id: str, *, before: float, limit: int) ->
     found, scan = Survey([], []), SCAN
     for feed in connection.execute(_DUE, {"key": key, "before": before}).all():
         past = min(feed.past, feed.first + scan)
-        missing = gaps(connection, key, feed.first, past, limit=limit)
+        missing = gaps(connection, key, feed.first, past, limit=limit, waiting=False)
         front = missing[0][0] if missing else past
         if front > feed.first:
             found.fronts.append({"feed": feed.id, "was": feed.first, "front": front})

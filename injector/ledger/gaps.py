@@ -1,10 +1,15 @@
-"""Which chunks of a range are not settled, found without looking at each of those that are."""
+"""Which chunks of a range are not settled, found without looking at each of those that are.
+
+A chunk that waits for a queue is not settled, yet not lost: it counts as whoever asks wants it.
+No chunk is both settled and waiting.
+"""
 
 from collections.abc import Iterable, Iterator
+from heapq import merge
 
 from sqlalchemy import Connection, bindparam, select, text
 
-from injector.ledger.tables import receipts
+from injector.ledger.tables import receipts, waits
 
 BLOCK = 250
 """How many chunks are counted together: a count costs a tenth of reading the numbers counted."""
@@ -19,6 +24,9 @@ WITH RECURSIVE blocks(first, past) AS (
 SELECT first, past FROM blocks WHERE past - first > (
   SELECT count(*) FROM receipts
   WHERE job = :key AND chunk >= first AND chunk < past AND settled
+) + (
+  SELECT count(*) FROM waits
+  WHERE job = :key AND chunk >= first AND chunk < past AND :waiting = 0
 ) ORDER BY first
 """)
 _SETTLED = (
@@ -31,16 +39,31 @@ _SETTLED = (
     )
     .order_by(receipts.c.chunk)
 )
+_WAITING = (
+    select(waits.c.chunk)
+    .where(
+        waits.c.job == bindparam("key"),
+        waits.c.chunk >= bindparam("first"),
+        waits.c.chunk < bindparam("past"),
+    )
+    .order_by(waits.c.chunk)
+)
 
 
-def gaps(
-    connection: Connection, key: int, first: int, past: int, *, limit: int
+def gaps(  # noqa: PLR0913
+    connection: Connection, key: int, first: int, past: int, *, limit: int, waiting: bool
 ) -> list[tuple[int, int]]:
-    """Return ranges of chunks in first … past - 1 that are not settled: `limit` chunks or all."""
+    """Return ranges of chunks in first … past - 1 that are not settled: `limit` chunks or all.
+
+    Chunks that wait are among them only if `waiting`.
+    """
     found: list[tuple[int, int]] = []
-    for start, end in _incomplete(connection, key, first, past):
-        settled = connection.scalars(_SETTLED, {"key": key, "first": start, "past": end}).all()
-        for gap in _between(settled, start, end):
+    for start, end in _incomplete(connection, key, first, past, waiting=waiting):
+        place = {"key": key, "first": start, "past": end}
+        done = connection.scalars(_SETTLED, place).all()
+        if not waiting:
+            done = list(merge(done, connection.scalars(_WAITING, place)))
+        for gap in _between(done, start, end):
             if limit <= 0:
                 return found
             found.append((gap[0], min(gap[1], gap[0] + limit)))
@@ -49,10 +72,10 @@ def gaps(
 
 
 def _incomplete(
-    connection: Connection, key: int, first: int, past: int
+    connection: Connection, key: int, first: int, past: int, *, waiting: bool
 ) -> Iterator[tuple[int, int]]:
     """Yield the runs of blocks in which some chunk is not settled."""
-    place = {"key": key, "first": first, "past": past, "block": BLOCK}
+    place = {"key": key, "first": first, "past": past, "block": BLOCK, "waiting": int(waiting)}
     start = end = first
     for block in connection.execute(_INCOMPLETE_BLOCKS, place).all():
         if block.first > end:

@@ -8,7 +8,7 @@ from functools import partial
 from sqlalchemy import Connection, Select, select
 
 from injector.errors import Conflict
-from injector.ledger import feeds, redrives
+from injector.ledger import feeds, redrives, waits
 from injector.ledger.changes import Act, note, set_state, tune
 from injector.ledger.database import Database
 from injector.ledger.deletion import hide, sweep
@@ -139,9 +139,21 @@ class JobTable:
         """Return the pins in the order of their chunks."""
         return self._database.read(partial(load_pins, names=names))
 
-    def hasten(self, job_id: str) -> None:
-        """Make all that was fed and has no settled receipt overdue."""
+    def waits_for(self, job_id: str) -> Sequence[str]:
+        """Return the queues that chunks of the job wait for, sorted."""
+        return self._database.read(partial(waits.queues, job_id=job_id))
+
+    def release(self, job_id: str, queue: str, *, limit: int, now: float) -> int:
+        """Make chunks that wait for the queue overdue; return how many."""
+        page = partial(waits.release, job_id=job_id, queue=queue, limit=limit, now=now)
+        return self._database.write(page)
+
+    def hasten(self, job_id: str, *, now: float) -> None:
+        """Make all that was fed and has no settled receipt overdue, what waits too."""
         self._database.write(partial(redrives.hasten, job_id=job_id))
+        for queue in self.waits_for(job_id):
+            while self.release(job_id, queue, limit=redrives.PAGE, now=now) == redrives.PAGE:
+                pass
 
     def redrive(
         self, job_id: str, *, now: float, who: str = "", expected_version: int | None = None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from injector.delivery.ports import Outcome
+from injector.ledger.answering import Answers
 from injector.ledger.telling import EventMarks, Notices
 from injector.ledger.values import (
     AuditLine,
@@ -28,6 +29,7 @@ from injector.ledger.values import (
     TakeBack,
     Totals,
     Tuning,
+    Wait,
 )
 from injector.operations.values import Operation
 
@@ -58,6 +60,7 @@ __all__ = [
     "TakeBacks",
     "Totals",
     "Tuning",
+    "Wait",
 ]
 
 
@@ -157,8 +160,20 @@ class Jobs(Protocol):
     def pins(self, names: str) -> Sequence[Pin]:
         """Return the pins in the order of their chunks, as few as the layout has changed."""
 
-    def hasten(self, job_id: str) -> None:
-        """Make all that was fed and has no settled receipt overdue, as if it were long ago."""
+    def waits_for(self, job_id: str) -> Sequence[str]:
+        """Return the queues that chunks of the job wait for, sorted."""
+
+    def release(self, job_id: str, queue: str, *, limit: int, now: float) -> int:
+        """Let at most `limit` chunks that wait for the queue be overdue; return how many.
+
+        Those that were fed least often go first, so that all get their turn.
+        """
+
+    def hasten(self, job_id: str, *, now: float) -> None:
+        """Make all that was fed and has no settled receipt overdue, as if it were long ago.
+
+        What waits for a queue waits no more.
+        """
 
     def redrive(
         self, job_id: str, *, now: float, who: str = "", expected_version: int | None = None
@@ -209,13 +224,19 @@ class Receipts(Protocol):
         """
 
     def merge(
-        self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
+        self,
+        receipt: Receipt,
+        *,
+        now: float,
+        counts: Mapping[str, int] | None = None,
+        wait: Wait | None = None,
     ) -> Receipt:
         """Add what was settled to what is kept, and return the whole.
 
         A record that has an outcome keeps it, so deliveries may come twice, in any order and
         in parts. The job's totals change in the same transaction by exactly what is new.
-        `counts` joins the group's signals of this minute.
+        `counts` joins the group's signals of this minute. With a `wait`, a chunk that is not
+        settled then is not overdue before it is released.
         """
 
     def stream(self, job_id: str, *, first: int = 0) -> Iterator[Receipt]:
@@ -297,26 +318,6 @@ class TakeBacks(Protocol):
 
     def advance(self, found: TakeBack, *, past: int, deleted: int, gone: int) -> bool:
         """Note that the chunks up to `past` are done; False when someone else was quicker."""
-
-
-class Answers(Protocol):
-    """Answers that were given to requests marked with a key."""
-
-    def begin(self, key: str, question: str, *, now: float, patience_s: float) -> Given | None:
-        """Take the key for a question; return what there is for it, None when it is new.
-
-        One begun over `patience_s` ago and never answered was lost with its process, and begins
-        anew. Raises `Conflict` when the key was used for another question.
-        """
-
-    def give(self, key: str, given: Given) -> None:
-        """Keep the answer."""
-
-    def drop(self, key: str) -> None:
-        """Forget the key: nothing was done, and the next try is a new one."""
-
-    def forget(self, *, before: float) -> None:
-        """Remove the answers that were asked for before then."""
 
 
 class Operations(Protocol):

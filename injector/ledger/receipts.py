@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from injector.delivery.ports import Outcome
 from injector.errors import Rejected
-from injector.ledger import by_driver, one_trip
+from injector.ledger import by_driver, one_trip, waits
 from injector.ledger.database import Database
 from injector.ledger.gaps import gaps
 from injector.ledger.joining import empty, join, pack, unpack
@@ -17,7 +17,7 @@ from injector.ledger.shards import shard_of
 from injector.ledger.signals import add_counts
 from injector.ledger.statements import add_new, add_up
 from injector.ledger.tables import counters, jobs, receipts, rejects
-from injector.ledger.values import Job, Receipt, Reject, Selection
+from injector.ledger.values import Job, Receipt, Reject, Selection, Wait
 
 PAGE = 1000
 """How many receipts are read at once."""
@@ -76,17 +76,23 @@ class ReceiptTable:
         if row is None:
             raise unknown(job_id)
         *job, records, masks = row
-        return job_of(job), None if records is None else unpack(job_id, chunk, records, masks)
+        return job_of(job), _unpacked(job_id, chunk, records, masks)
 
     def merge(
-        self, receipt: Receipt, *, now: float, counts: Mapping[str, int] | None = None
+        self,
+        receipt: Receipt,
+        *,
+        now: float,
+        counts: Mapping[str, int] | None = None,
+        wait: Wait | None = None,
     ) -> Receipt:
         """Add what was settled to what is kept; the rejects returned are the new ones."""
         first = join(empty(receipt), receipt)
-        if storable(receipt.job) and self._keep_first(first, counts or {}, now=now):
+        short = wait is None and storable(receipt.job)
+        if short and self._keep_first(first, counts or {}, now=now):
             return first
         return self._database.write(
-            lambda connection: _merge(connection, first, counts or {}, now=now)
+            lambda connection: _merge(connection, first, counts or {}, wait, now=now)
         )
 
     def _keep_first(self, receipt: Receipt, counts: Mapping[str, int], *, now: float) -> bool:
@@ -119,7 +125,7 @@ class ReceiptTable:
         key = self._database.read(lambda connection: find(connection, job_id)).key
         page = self._page(key, job_id, first, plain=plain)
         while page:
-            yield from page
+            yield from (receipt for receipt in page if receipt.settled_mask)
             page = self._page(key, job_id, page[-1].chunk + 1, plain=plain)
 
     def _page(self, key: int, job_id: str, first: int, *, plain: bool) -> Sequence[Receipt]:
@@ -142,21 +148,36 @@ def _load(connection: Connection, *, job_id: str, chunk: int) -> Receipt | None:
     row = connection.execute(_LOAD, here).one_or_none() if storable(job_id) else None
     if row is None:
         raise unknown(job_id)
-    return None if row.records is None else unpack(job_id, chunk, row.records, row.masks)
+    return _unpacked(job_id, chunk, row.records, row.masks)
+
+
+def _unpacked(job_id: str, chunk: int, records: int | None, masks: bytes | None) -> Receipt | None:
+    """Read a receipt; one that only marks a chunk that waits is none."""
+    found = None if records is None else unpack(job_id, chunk, records, masks)
+    return found if found and found.settled_mask else None
 
 
 def _merge(
-    connection: Connection, receipt: Receipt, counts: Mapping[str, int], *, now: float
+    connection: Connection,
+    receipt: Receipt,
+    counts: Mapping[str, int],
+    wait: Wait | None,
+    *,
+    now: float,
 ) -> Receipt:
     job = find(connection, receipt.job)
     _check_place(receipt, job)
-    kept, whole = _keep(connection, job.key, receipt)
+    if wait is not None:
+        _insert(connection, job.key, empty(receipt))
+    kept, whole, is_new = _keep(connection, job.key, receipt)
     if counts:
         add_counts(connection, job.group, shard_of(receipt.chunk), counts, now=now)
+    waiting = 0 if is_new else waits.note(connection, job.key, whole, wait)
     if whole != kept:
         _list_rejects(connection, job.key, whole)
         add_ids(connection, job.key, whole)
-        _add_to_totals(connection, job.key, kept, whole)
+    if whole != kept or waiting:
+        _add_to_totals(connection, job.key, kept, whole, waiting)
     return whole
 
 
@@ -165,16 +186,16 @@ def _check_place(receipt: Receipt, job: Found) -> None:
         raise Rejected(f"job {receipt.job} has {job.chunks} chunks, not one of {receipt.chunk}")
 
 
-def _keep(connection: Connection, key: int, receipt: Receipt) -> tuple[Receipt, Receipt]:
-    """Keep it joined with what is kept, and return that as it was and as it is."""
+def _keep(connection: Connection, key: int, receipt: Receipt) -> tuple[Receipt, Receipt, bool]:
+    """Join it to what is kept; return that as it was and as it is, and whether it is new."""
     before = empty(receipt)
     if receipt.settled_mask and _insert(connection, key, receipt):
-        return before, receipt
+        return before, receipt, True
     kept = _locked(connection, key, receipt) or before
     whole = join(kept, receipt)
     if whole != kept:
         connection.execute(_UPDATE, {"key": key, "at": whole.chunk} | _values(whole))
-    return kept, whole
+    return kept, whole, False
 
 
 def _insert(connection: Connection, key: int, whole: Receipt) -> bool:
@@ -191,7 +212,9 @@ def _values(whole: Receipt) -> dict[str, object]:
     return {"settled": whole.settled, "masks": pack(whole)}
 
 
-def _add_to_totals(connection: Connection, key: int, kept: Receipt, whole: Receipt) -> None:
+def _add_to_totals(
+    connection: Connection, key: int, kept: Receipt, whole: Receipt, waiting: int
+) -> None:
     """Add the difference, so that what was counted before is not counted again."""
     row = {
         "job": key,
@@ -200,6 +223,7 @@ def _add_to_totals(connection: Connection, key: int, kept: Receipt, whole: Recei
         "created": whole.created_mask.bit_count() - kept.created_mask.bit_count(),
         "existed": whole.existed_mask.bit_count() - kept.existed_mask.bit_count(),
         "rejected": whole.rejected_mask.bit_count() - kept.rejected_mask.bit_count(),
+        "waiting": waiting,
     }
     add_up(connection, counters, row)
 
@@ -226,7 +250,7 @@ def _missing(
 ) -> tuple[list[Selection], int]:
     """Return the records without an outcome in the next page of chunks, and where it ends."""
     past = min(at + WINDOW, job.chunks)
-    found = gaps(connection, job.key, at, past, limit=PAGE)
+    found = gaps(connection, job.key, at, past, limit=PAGE, waiting=True)
     if not found:
         return [], past
     first, past = found[0]

@@ -91,6 +91,7 @@ def _open(connection: Connection, key: int, receipt: Receipt) -> None:
         "created": 0,
         "existed": 0,
         "rejected": -receipt.rejected_mask.bit_count(),
+        "waiting": 0,
     }
     add_up(connection, counters, row)
 

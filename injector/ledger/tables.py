@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0005"
+REVISION = "0006"
 """The migration that leads to these tables."""
 
 
@@ -132,6 +132,7 @@ counters = Table(
     Column("created", BigInteger, nullable=False),
     Column("existed", BigInteger, nullable=False),
     Column("rejected", BigInteger, nullable=False),
+    Column("waiting", Integer, nullable=False, server_default="0"),
     PrimaryKeyConstraint("job", "shard", name="counters_pkey"),
     sqlite_with_rowid=False,
 )
@@ -271,5 +272,17 @@ pins = Table(
     Column("past", Integer, nullable=False),
     Column("layout", Text, nullable=False),
     PrimaryKeyConstraint("names", "first", name="pins_pkey"),
+    sqlite_with_rowid=False,
+)
+
+waits = Table(
+    "waits",
+    METADATA,
+    Column("job", Integer, nullable=False),
+    Column("chunk", Integer, nullable=False),
+    Column("queue", Text, nullable=False),
+    Column("generation", Integer, nullable=False),
+    PrimaryKeyConstraint("job", "chunk", name="waits_pkey"),
+    Index("waits_by_queue", "job", "queue", "generation", "chunk"),
     sqlite_with_rowid=False,
 )

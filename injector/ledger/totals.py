@@ -19,7 +19,7 @@ _TOTALS = (
     select(
         *(
             func.coalesce(func.sum(counters.c[name]), 0)
-            for name in ("created", "existed", "rejected", "chunks")
+            for name in ("created", "existed", "rejected", "chunks", "waiting")
         ),
         jobs.c.cursor,
     )

@@ -113,12 +113,16 @@ class Tuning:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How far a job is. The first three count records, the others chunks."""
+    """How far a job is. The first three count records, the others chunks.
+
+    `waiting` counts those whose open records wait for a queue that takes nothing.
+    """
 
     created: int = 0
     existed: int = 0
     rejected: int = 0
     chunks_settled: int = 0
+    waiting: int = 0
     fed: int = 0
 
     @property
@@ -138,6 +142,14 @@ class Chunks:
     past: int
     generation: int
     feed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """That a chunk, when it was fed as `generation`, had records left for a sick queue."""
+
+    queue: str
+    generation: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def test_hastened_chunks_are_overdue_at_once(ledger: Ledger):
     ledger.jobs.advance("welcome", Chunks(0, 5, 0), scheduled_until=500.0, now=2.0)
     ledger.receipts.merge(whole(1), now=3.0)
     assert ledger.jobs.overdue("welcome", before=4.0, limit=100) == []
-    ledger.jobs.hasten("welcome")
+    ledger.jobs.hasten("welcome", now=3.0)
     lost = ledger.jobs.overdue("welcome", before=4.0, limit=100)
     assert [(each.first, each.past, each.generation) for each in lost] == [(0, 1, 1), (2, 5, 1)]
 
