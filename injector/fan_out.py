@@ -11,7 +11,7 @@ from injector.control.stop import stop_for_fault, stop_for_rejects
 from injector.delivery.ports import Create, Creator, Outcome, Result
 from injector.errors import Misused, NotFound, Rejected
 from injector.injector_task import InjectorTask
-from injector.ledger.ports import Job, JobState, LedgerPort, Receipt, Reject
+from injector.ledger.ports import Job, JobState, LedgerPort, Receipt, Reject, Wait
 from injector.manifest.record import Record
 from injector.pacing.ramp import CHUNK
 from injector.pacing.signals import Signals, Tally
@@ -22,12 +22,14 @@ class Verdict(StrEnum):
     """What becomes of an injector task.
 
     settled: every record has an outcome, and the receipt is durable. open: some record has
-    none, and the task is to be delivered again. parked: the job is paused, and its feed sends
-    the chunk again once it runs. dropped: the job has ended.
+    none, and the task is to be delivered again. waiting: those that have none are for a queue
+    which takes nothing, and ticks feed the chunk again. parked: the job is paused, and its feed
+    sends the chunk again once it runs. dropped: the job has ended.
     """
 
     SETTLED = "settled"
     OPEN = "open"
+    WAITING = "waiting"
     PARKED = "parked"
     DROPPED = "dropped"
 
@@ -114,19 +116,24 @@ def fan_out(
     plan = plan_chunk(chunk, kept.settled_mask if kept else 0, opened.renderer, now=clock.now())
     began = clock.monotonic()
     results = opened.creator.create_all(plan.creates, budget_s=time_left())
-    seen = _seen(opened.creator, results, seconds=clock.monotonic() - began)
+    receipt = receipt_of(task, plan, chunk, results)
+    left = left_over(plan.creates, results, lambda: _queues(chunk, opened.renderer))
+    wait = Wait(left.sick, task.generation) if left.sick else None
+    seconds = clock.monotonic() - began
+    seen = _seen(opened.creator, results, seconds=seconds, deferred=left.deferred)
     if fresh := opened.fresh_of(task.chunk):
         seen += _fresh(plan, results, fresh)
-    receipt = receipt_of(task, plan, chunk, results)
-    merged = ledger.receipts.merge(receipt, now=clock.now(), counts=seen.to_counts())
+    counts = seen.to_counts()
+    merged = ledger.receipts.merge(receipt, now=clock.now(), counts=counts, wait=wait)
     if receipt.rejected_mask:
         stop_for_rejects(ledger.jobs, job, limit=opened.limit(job), now=clock.now())
-    if fault := next((result.reason for result in results if result.queue_at_fault), ""):
-        stop_for_fault(ledger.jobs, job, fault, now=clock.now())
-        return Answer(Verdict.PARKED, merged, receipt, seen, fault)
-    if not merged.settled:
-        return Answer(Verdict.OPEN, merged, receipt, seen, _missing(merged, results))
-    return Answer(Verdict.SETTLED, merged, receipt, seen)
+    if left.fault:
+        stop_for_fault(ledger.jobs, job, left.fault, now=clock.now())
+        return Answer(Verdict.PARKED, merged, receipt, seen, left.fault)
+    if merged.settled:
+        return Answer(Verdict.SETTLED, merged, receipt, seen)
+    verdict = Verdict.WAITING if wait else Verdict.OPEN
+    return Answer(verdict, merged, receipt, seen, _missing(merged, results))
 
 
 def _begin(task: InjectorTask, ledger: LedgerPort) -> tuple[Job, Receipt | None]:
@@ -239,11 +246,56 @@ def _reject(position: int, record: Record | Bad, reason: str) -> Reject:
     return Reject(position, record.ordinal, record.line, reason, record.file)
 
 
-def _seen(creator: Creator, results: Sequence[Result], *, seconds: float) -> Signals:
+@dataclass(frozen=True, slots=True)
+class LeftOver:
+    """What the creates that were not taken ask for.
+
+    `sick` is a queue that takes nothing, for which all of them can only wait, or for another
+    like it. `fault` is what a person must mend before the job can go on. Else, if there are any,
+    the injector task is `deferred`: delivered again.
+    """
+
+    sick: str = ""
+    fault: str = ""
+    deferred: bool = False
+
+
+def left_over(
+    creates: Sequence[Create], results: Sequence[Result], queues: Callable[[], Collection[str]]
+) -> LeftOver:
+    """Judge what was not taken.
+
+    A queue that refuses all until a person has mended something is in trouble alone where most of
+    the chunk's `queues` have taken theirs, now or before; else the job is.
+    """
+    ends = zip(creates, results, strict=True)
+    left = [(create.queue, end) for create, end in ends if end.outcome is Outcome.NOT_TAKEN]
+    sick = {queue for queue, end in left if end.sick}
+    broken = {queue: end.reason for queue, end in left if end.queue_at_fault and queue not in sick}
+    waits = sick | broken.keys()
+    if broken and 2 * len(waits) >= len(queues()):
+        return LeftOver(fault=next(iter(broken.values())))
+    if all(queue in waits for queue, _ in left):
+        return LeftOver(sick=min(waits, default=""))
+    return LeftOver(deferred=True)
+
+
+def _queues(chunk: Chunk, renderer: Renderer) -> Collection[str]:
+    """Return the queues that the chunk's records go to."""
+    found = set()
+    for record in chunk.records:
+        if isinstance(record, Record):
+            with suppress(Rejected):
+                found.add(renderer.name(record)[0])
+    return found
+
+
+def _seen(
+    creator: Creator, results: Sequence[Result], *, seconds: float, deferred: bool
+) -> Signals:
     """Gather what the service showed; a chunk that had nothing to create shows nothing."""
     tally = Tally()
     if results:
-        deferred = any(result.outcome is Outcome.NOT_TAKEN for result in results)
         tally.fanned_out(seconds, deferred=deferred)
     return creator.drain_signals() + tally.drain()
 

@@ -1,7 +1,7 @@
 """A fan-out in one process: a real ledger in memory, and queues whose answers a test decides."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from injector.delivery.memory import MemoryQueues
 from injector.delivery.ports import Create, Queue, Result
@@ -54,11 +54,13 @@ class Clock:
 class ScriptedCreator:
     """Creates in memory, except where `fault` names a status for a create.
 
-    A status that begins with "lost " is answered although the task was created.
+    A status that begins with "lost " is answered although the task was created. `sick` says of
+    which creates the queue is known to take nothing.
     """
 
     queues: MemoryQueues
     fault: Callable[[Create], str] = lambda _create: ""
+    sick: Callable[[Create], bool] = lambda _create: False
     asked: list[Create] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
 
@@ -78,7 +80,8 @@ class ScriptedCreator:
             self.queues.create_all([create], budget_s=budget_s)
         if code:
             self.tally.faulted(code.removeprefix("lost "))
-            return judge(code.removeprefix("lost "), "asked for by a test", create.queue)
+            end = judge(code.removeprefix("lost "), "asked for by a test", create.queue)
+            return replace(end, sick=self.sick(create))
         self.tally.answered()
         return self.queues.create_all([create], budget_s=budget_s)[0]
 
@@ -103,6 +106,7 @@ class Bench:
     clock: Clock = field(default_factory=Clock)
     rejected_limit: float = float("inf")
     job: str = "welcome-1"
+    group: Group = GROUP
 
     def register(self):
         records = sum(len(chunk.records) for chunk in self.chunks)
@@ -111,14 +115,16 @@ class Bench:
         return self
 
     def open_job(self, _job: Job) -> OpenJob:
-        renderer = compile_request(load_manifest(MANIFEST, source="test"), GROUP.queues)
+        renderer = compile_request(load_manifest(MANIFEST, source="test"), self.group.queues)
         return OpenJob(
             self.chunks.__getitem__, renderer, self.creator, lambda _: self.rejected_limit
         )
 
-    def deliver(self, chunk: int, *, job: str = "", ledger: object = None) -> Answer:
+    def deliver(
+        self, chunk: int, *, job: str = "", ledger: object = None, generation: int = 0
+    ) -> Answer:
         return fan_out(
-            InjectorTask(job or self.job, chunk),
+            InjectorTask(job or self.job, chunk, generation),
             ledger=ledger or self.ledger,
             open_job=self.open_job,
             clock=self.clock,
@@ -135,9 +141,17 @@ class Bench:
 
 
 def bench_of(
-    records: int, *, bad: Iterable[int] = (), rejected_limit: float = float("inf")
+    records: int,
+    *,
+    bad: Iterable[int] = (),
+    rejected_limit: float = float("inf"),
+    queues: int = 2,
 ) -> Bench:
-    """Register a job of so many records."""
-    creator = ScriptedCreator(queues_of(GROUP))
+    """Register a job of so many records, in a group of so many queues."""
+    group = replace(GROUP, queues=tuple(f"{PARENT}/welcome-{n}" for n in range(queues)))
+    creator = ScriptedCreator(queues_of(group))
     made = chunks_of(records, bad=bad)
-    return Bench(open_ledger("sqlite://"), creator, made, rejected_limit=rejected_limit).register()
+    bench = Bench(
+        open_ledger("sqlite://"), creator, made, rejected_limit=rejected_limit, group=group
+    )
+    return bench.register()

@@ -5,7 +5,7 @@ creates the same names again. Slots on the curve are counted, and dealt to the j
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Protocol
@@ -150,6 +150,19 @@ class Feeder:
         pinning = self._pinning(group, pace, layout_at)
         return self._fill(slots, orders, group, pinning, Fed(mark), now=now, time_left=time_left)
 
+    def release(self, group: Group, tries: Mapping[str, int], *, most: int, now: float) -> None:
+        """Let chunks that wait for queues be fed again: so many for each, and `most` in all."""
+        jobs = self._running(group)
+        for queue, wanted in tries.items():
+            left = min(wanted, most)
+            most -= left
+            for job in jobs:
+                left -= self.jobs.release(job.id, queue, limit=left, now=now) if left else 0
+            most += left
+
+    def _running(self, group: Group) -> list[Job]:
+        return [job for job in self.jobs.active(group.name) if job.state is JobState.RUNNING]
+
     def _pinning(
         self, group: Group, pace: Pace, layout_at: Callable[[float], Layout] | None
     ) -> Pinning | None:
@@ -160,8 +173,7 @@ class Feeder:
         return Pinning(self.jobs, lambda due: at_rate(pace.rate_at(due)))
 
     def _orders(self, group: Group, *, limit: int, now: float) -> list[Order]:
-        running = [job for job in self.jobs.active(group.name) if job.state is JobState.RUNNING]
-        return [self._order(job, limit=limit, now=now) for job in running]
+        return [self._order(job, limit=limit, now=now) for job in self._running(group)]
 
     def _order(self, job: Job, *, limit: int, now: float) -> Order:
         before = max(now - self.horizon.overdue_s, resumed_at(self.jobs, job) + BATCH_S)
@@ -172,12 +184,13 @@ class Feeder:
     def _room(self, pace: Pace, orders: Sequence[Order], *, now: float) -> int:
         """Count what may be fed, so that queues which stand still do not fill up.
 
-        What is fed and not settled counts against what the horizon will use; what was lost is
-        part of that, and may be fed again.
+        What is fed and not settled counts against what the horizon will use, unless it waits for
+        a sick queue; what was lost is part of that, and may be fed again.
         """
         ahead = pace.total_by(now + self.horizon.ahead_s) - pace.total_by(now)
-        settled = sum(self.jobs.totals(order.job.id).chunks_settled for order in orders)
-        under_way = sum(order.job.cursor for order in orders) - settled
+        totals = [self.jobs.totals(order.job.id) for order in orders]
+        done = sum(each.chunks_settled + each.waiting for each in totals)
+        under_way = sum(order.job.cursor for order in orders) - done
         lost = sum(_count(chunks for chunks in order.ranges if chunks.feed) for order in orders)
         return max(0, math.ceil(ahead * SLACK) + SLACK_TASKS - under_way) + lost
 

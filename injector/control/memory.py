@@ -9,6 +9,7 @@ from injector.control.decision import Decision
 from injector.control.feed import Mark
 from injector.control.growth import Growth
 from injector.control.ramp_state import RampState
+from injector.control.sickness import SickQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +28,23 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A group's ramp, how far it is fed, what was said last, and how its queues grow."""
+    """A group's ramp, how far it is fed, what was said last, and how its queues grow.
+
+    `sick` are queues that take nothing, or that something still waits for.
+    """
 
     ramp: RampState = field(default_factory=RampState)
     mark: Mark = field(default_factory=Mark)
     said: Said = field(default_factory=Said)
     growth: Growth = field(default_factory=Growth)
+    sick: tuple[SickQueue, ...] = ()
 
     def to_json(self) -> str:
         """Write the memory down."""
         ramp = json.loads(self.ramp.to_json())
         kept = {"ramp": ramp, "mark": asdict(self.mark), "said": asdict(self.said)}
-        return json.dumps(kept | {"growth": self.growth.to_builtins()})
+        sick = [asdict(each) for each in self.sick]
+        return json.dumps(kept | {"growth": self.growth.to_builtins(), "sick": sick})
 
     @classmethod
     def from_json(cls, text: str) -> "Memory":
@@ -51,6 +57,7 @@ class Memory:
             msgspec.convert(kept["mark"], Mark),
             msgspec.convert(kept["said"], Said),
             Growth.from_builtins(kept.get("growth", {})),
+            msgspec.convert(kept.get("sick", []), tuple[SickQueue, ...]),
         )
 
 

@@ -17,6 +17,7 @@ from injector.control.feed import Feeder, Pace
 from injector.control.growth import Spread, spread, take_over
 from injector.control.memory import Memory, Said, said
 from injector.control.ramp_state import RampState, evidence_from
+from injector.control.sickness import FORGET_S, SickQueue, refusing, sick_queues, told
 from injector.control.standing import Standing, Watcher
 from injector.control.turn import Turn
 from injector.delivery.ports import Queue, QueueAdmin
@@ -58,7 +59,8 @@ class Errand(Protocol):
 class Look:
     """How a tick finds a group: what was kept of it, its injector queues, and what was seen.
 
-    `notices` say what could not be seen.
+    `notices` say what could not be seen, and what else a person should know. `refusing` are
+    queues that take nothing; what they refused is not in what was `seen`.
     """
 
     kept: GroupState
@@ -67,6 +69,7 @@ class Look:
     seen: Observation
     finished: tuple[str, ...]
     notices: tuple[str, ...] = ()
+    refusing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,7 @@ class Ticker:
         if not look.seen.work or look.seen.halted:
             return tick
         pace = Pace(decision.curve, decision.origin, decision.rate)
+        self._release(group, memory, rate=decision.rate, now=now)
         fed = self.feeder.top_up(
             group, pace, memory.mark, now=now, time_left=time_left, layout_at=grown.layout_at
         )
@@ -193,19 +197,30 @@ class Ticker:
         self._save(saved, replace(memory, mark=fed.mark, said=words))
         return replace(tick, said=words, due_in_s=decision.due_in_s, fed=fed.fed, refed=fed.refed)
 
+    def _release(self, group: Group, memory: Memory, *, rate: float, now: float) -> None:
+        """Let chunks try the sick queues again: in half of the slots if others want any."""
+        jobs = self.ledger.jobs.runnable(group.name)
+        most = max(1, int(rate * MINUTE_S / (2 if jobs else 1)))
+        tries = {each.queue: each.tries for each in memory.sick}
+        self.feeder.release(group, tries, most=most, now=now)
+
     def _look(self, group: Group, now: float) -> Look:
         """Finish what is done, and see how the group and its injector queues stand."""
         jobs = self.ledger.jobs.active(group.name)
         finished = tuple(job.id for job in jobs if self.ledger.jobs.finish(job.id, now=now))
-        work = any(job.state is JobState.RUNNING and job.id not in finished for job in jobs)
+        running = [j.id for j in jobs if j.state is JobState.RUNNING and j.id not in finished]
+        work = bool(running)
         queues = [self.queues.get_queue(name) for name in group.injector_queues] if work else []
         kept = self.ledger.groups.state(group.name)
         memory, notice = _taken_over(Memory.from_json(kept.ramp_json), group, now=now)
         since = evidence_from(memory.ramp, now=now, interval_s=group.ramp.interval_s)
-        minutes = self._minutes(group, min(since, memory.ramp.ticked_at or since), now=now)
+        first = min(since, memory.ramp.ticked_at or since, now - FORGET_S)
+        minutes = self._minutes(group, first, now=now)
+        memory = replace(memory, sick=self._sick(memory, minutes, running, now=now))
+        apart = refusing(memory.sick, len(group.queues), now=now)
         standing, notices = self._standing(group, since, now) if work else (Standing(), ())
         seen = Observation(
-            signals=_sum(minute for minute in minutes if minute.at >= since)
+            signals=_sum(minute for minute in minutes if minute.at >= since).without(apart)
             + Signals(targets=standing.attempts),
             span_s=max(0.0, now - since),
             work=work,
@@ -215,14 +230,25 @@ class Ticker:
             capacity=self.capacity,
             halted=next((q.state.lower() for q in queues if q.state != "RUNNING"), ""),
         )
-        return Look(kept, memory, queues, seen, finished, (*notices, *notice))
+        notices = (*notices, *notice, *told(memory.sick, apart, now=now))
+        return Look(kept, memory, queues, seen, finished, notices, apart)
+
+    def _sick(
+        self, memory: Memory, minutes: Sequence[Minute], running: Sequence[str], *, now: float
+    ) -> tuple[SickQueue, ...]:
+        waited_for = {queue for job in running for queue in self.ledger.jobs.waits_for(job)}
+        return sick_queues(
+            memory.sick, minutes, now=now, last_tick=memory.said.at, waited_for=waited_for
+        )
 
     def _spread(self, group: Group, look: Look, decision: Decision, *, now: float) -> Spread:
         """Decide on the queues that are new, by what was seen since that last changed."""
         growth = look.memory.growth
         since = evidence_from(growth.ramp, now=now, interval_s=group.ramp.interval_s)
         minutes = self._minutes(group, since, now=now) if growth.fresh else ()
-        seen = replace(look.seen, signals=_sum(minutes), span_s=max(0.0, now - since))
+        seen = replace(
+            look.seen, signals=_sum(minutes).without(look.refusing), span_s=max(0.0, now - since)
+        )
         ahead_s = self.feeder.horizon.ahead_s
         return spread(growth, group, seen, decision, now=now, ahead_s=ahead_s, limits=self.limits)
 

@@ -25,9 +25,9 @@ class CrashingReceipts:
     def begin(self, job, chunk):
         return self.receipts.begin(job, chunk)
 
-    def merge(self, receipt, *, now, counts):
+    def merge(self, receipt, *, now, counts, wait=None):
         if self.written:
-            self.receipts.merge(receipt, now=now, counts=counts)
+            self.receipts.merge(receipt, now=now, counts=counts, wait=wait)
         raise Crash
 
 
@@ -111,6 +111,62 @@ def test_a_queue_at_fault_pauses_the_job_and_keeps_its_records_for_later(bench, 
     lost = [create for create in bench.creator.asked if create.queue.endswith("welcome-1")]
     assert answer.receipt.open_mask.bit_count() == len(lost) > 0
     assert bench.totals.rejected == 0
+
+
+def in_queue(number, code):
+    """Return a fault of all creates in one of the group's queues."""
+    return lambda create: code if create.queue.endswith(f"welcome-{number}") else ""
+
+
+@pytest.mark.parametrize("code", ["UNAVAILABLE", "NOT_FOUND", "PERMISSION_DENIED"])
+def test_what_is_left_for_one_sick_queue_of_five_waits_for_it_and_the_job_goes_on(bench, code):
+    bench = bench(100, queues=5)
+    bench.creator.fault, bench.creator.sick = in_queue(3, code), lambda _create: True
+    answer = bench.deliver(0, generation=2)
+    assert answer.verdict is Verdict.WAITING
+    assert bench.state.state is JobState.RUNNING
+    (queue,) = bench.ledger.jobs.waits_for(bench.job)
+    assert queue.endswith("welcome-3")
+    assert answer.receipt.open_mask.bit_count() == 100 - bench.totals.created > 0
+    bench.creator.fault, bench.creator.asked = (lambda _create: ""), []
+    assert bench.deliver(0, generation=3).verdict is Verdict.SETTLED
+    assert {create.queue for create in bench.creator.asked} == {queue}
+    assert (bench.totals.created, bench.totals.waiting) == (100, 0)
+
+
+def test_a_missing_queue_of_five_pauses_no_job_though_nobody_knew_it_to_be_sick(bench):
+    bench = bench(100, queues=5)
+    bench.creator.fault = in_queue(3, "NOT_FOUND")
+    for generation in range(3):
+        assert bench.deliver(0, generation=generation).verdict is Verdict.WAITING
+    assert bench.state.state is JobState.RUNNING
+    assert bench.totals.waiting == 1
+
+
+def test_a_job_whose_queues_are_mostly_missing_is_paused(bench):
+    bench = bench(100, queues=5)
+    bench.creator.fault = lambda create: "" if create.queue[-1] in "01" else "NOT_FOUND"
+    assert bench.deliver(0).verdict is Verdict.PARKED
+    assert bench.state.state is JobState.PAUSED
+    assert bench.totals.waiting == 0
+
+
+def test_a_chunk_that_lacks_records_of_a_healthy_queue_is_delivered_again(bench):
+    bench = bench(100, queues=5)
+    bench.creator.fault = lambda create: "UNAVAILABLE" if create.queue[-1] in "34" else ""
+    bench.creator.sick = lambda create: create.queue.endswith("3")
+    assert bench.deliver(0).verdict is Verdict.OPEN
+    assert bench.totals.waiting == 0
+    bench.creator.fault = in_queue(3, "UNAVAILABLE")
+    assert bench.deliver(0).verdict is Verdict.WAITING
+    (minute,) = bench.ledger.signals.since("welcome", 0)
+    assert (minute.counts["fan_outs"], minute.counts["deferred"]) == (2, 1)
+
+
+def test_a_fault_of_a_queue_not_known_to_be_sick_has_the_chunk_delivered_again(bench):
+    bench = bench(100, queues=5)
+    bench.creator.fault = in_queue(3, "UNAVAILABLE")
+    assert bench.deliver(0).verdict is Verdict.OPEN
 
 
 def test_a_job_paused_by_a_queue_goes_on_once_it_is_mended_and_resumed(bench):

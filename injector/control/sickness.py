@@ -1,0 +1,93 @@
+"""Queues of a group that take nothing while most of the others do: since when, and what to try.
+
+What was meant for them waits. Each tick lets a few chunks try again, more of them once nothing
+was refused since the tick before, and as few as at first when something was.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from injector.ledger.ports import Minute
+from injector.pacing.signals import THROTTLED, Signals
+
+FIRST_TRY, GROWTH = 1, 4
+"""How many chunks try a sick queue at each tick, and how many times as many once it takes them."""
+
+FORGET_S = 180.0
+"""After how long without a refusal a queue is well, unless something still waits for it."""
+
+MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SickQueue:
+    """A queue that takes nothing; `code` is how it refuses, `since` and `seen` Unix seconds.
+
+    `tries` is how many chunks the next tick sends it.
+    """
+
+    queue: str
+    since: float
+    seen: float
+    code: str
+    tries: int = FIRST_TRY
+
+
+def sick_queues(
+    known: Sequence[SickQueue],
+    minutes: Sequence[Minute],
+    *,
+    now: float,
+    last_tick: float,
+    waited_for: Collection[str] = (),
+) -> tuple[SickQueue, ...]:
+    """Bring what is known up to now, by the signals of the last minutes.
+
+    `waited_for` are the queues that chunks wait for; one that is not known to be sick is tried.
+    """
+    found = {queue: SickQueue(queue, now, 0.0, "") for queue in waited_for}
+    found |= {each.queue: each for each in known}
+    for queue, (first, last, code) in _refusals(minutes).items():
+        before = found.get(queue, SickQueue(queue, first, 0.0, code))
+        since = before.since if now - before.seen < FORGET_S else first
+        found[queue] = replace(before, since=since, seen=min(now, last + MINUTE_S), code=code)
+    return tuple(
+        replace(each, tries=FIRST_TRY if each.seen > last_tick else GROWTH * each.tries)
+        for _, each in sorted(found.items())
+        if now - each.seen < FORGET_S or each.queue in waited_for
+    )
+
+
+def _refusals(minutes: Sequence[Minute]) -> Mapping[str, tuple[float, float, str]]:
+    """Return for each queue its first and last minute with a refusal, and the usual code."""
+    codes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    at: defaultdict[str, list[float]] = defaultdict(list)
+    for minute in minutes:
+        for name, count in Signals.from_counts(minute.counts).sick.items():
+            queue, _, code = name.rpartition(":")
+            codes[queue][code] += 0 if code == THROTTLED else count
+            at[queue].append(minute.at)
+    return {queue: (min(times), max(times), _usual(codes[queue])) for queue, times in at.items()}
+
+
+def _usual(codes: Counter[str]) -> str:
+    ((code, count),) = codes.most_common(1)
+    return code if count else THROTTLED
+
+
+def refusing(sick: Sequence[SickQueue], queues: int, *, now: float) -> frozenset[str]:
+    """Return those that refuse now, none where they are half of the group's queues or more.
+
+    Then it is no queue's trouble, but the group's.
+    """
+    found = frozenset(each.queue for each in sick if now - each.seen < FORGET_S)
+    return found if 2 * len(found) < queues else frozenset()
+
+
+def told(sick: Sequence[SickQueue], refusing: Collection[str], *, now: float) -> Iterator[str]:
+    """Say of each queue that refuses now for how long, and how."""
+    for each in sick:
+        if each.queue in refusing:
+            span = f"for {(now - each.since) / MINUTE_S:.0f} min"
+            yield f"{each.queue} takes nothing {span} ({each.code}); what is for it waits"
