@@ -116,6 +116,17 @@ class TakenBack(Shown):
     done: bool
 
 
+class SickShown(Shown):
+    """A queue that takes no creates while most of its group's do; what is for it waits."""
+
+    queue: str
+    since: float
+    seen: float
+    """When it refused last."""
+    code: str
+    """How it refuses."""
+
+
 class JobShown(Shown):
     """A job."""
 
@@ -138,6 +149,9 @@ class JobShown(Shown):
     fed: int
     """Chunks that were fed."""
     chunks_settled: int
+    waiting: int
+    """Chunks whose open records wait for queues that take nothing."""
+    waits_for: list[SickShown]
     weight: float
     priority: int
     max_rate: float | None
@@ -248,6 +262,7 @@ class GroupShown(Shown):
     growth: dict[str, JsonValue]
     """Its queues by expression: `warm` ones, and `fresh` ones with their own `ramp`."""
     last_tick: TickShown
+    sick: list[SickShown]
     jobs: list[str]
     """Its running and paused jobs."""
 

@@ -13,12 +13,15 @@ from handlers.models import (
     GroupShown,
     JobShown,
     RampShown,
+    SickShown,
     TakenBack,
     TickShown,
 )
 from handlers.parts import Parts
 from injector.control.memory import Memory
 from injector.control.progress import GroupPace, Progress, group_pace, measured_from, progress, why
+from injector.control.progress import GroupPace, group_pace, measured_from, progress
+from injector.control.sickness import SickQueue
 from injector.groups import Group
 from injector.ledger.ports import AuditLine, Job, JobState, RampDecision
 from injector.manifest import parse_manifest
@@ -53,6 +56,8 @@ class Viewer:
             rejects_allowed=rejects_allowed(job),
             fed=job.cursor,
             chunks_settled=totals.chunks_settled,
+            waiting=totals.waiting,
+            waits_for=self._waits_for(job) if totals.waiting else [],
             weight=job.weight,
             priority=job.priority,
             max_rate=None if job.max_rate is None else job.max_rate * CHUNK,
@@ -85,8 +90,13 @@ class Viewer:
             state=asdict(memory.ramp),
             growth=asdict(memory.growth),
             last_tick=TickShown.model_validate(asdict(memory.said)),
+            sick=[sick_view(each) for each in memory.sick if each.code],
             jobs=[job.id for job in self.active_in(group.name)],
         )
+
+    def _waits_for(self, job: Job) -> list[SickShown]:
+        queues = self.parts.ledger.jobs.waits_for(job.id)
+        return [sick_view(each) for each in self.memory_of(job.group).sick if each.queue in queues]
 
     def _taken_back(self, job: Job) -> TakenBack | None:
         if job.state is not JobState.CANCELLED:
@@ -146,6 +156,11 @@ def viewer(parts: Parts) -> Viewer:
 def ramp_view(ramp: Ramp) -> RampShown:
     """Show a ramp, in injector tasks per second, and how it is steeper than 500/50/5 if it is."""
     return RampShown(**asdict(ramp), dangers=list(ramp.dangers()))
+
+
+def sick_view(sick: SickQueue) -> SickShown:
+    """Show a queue that takes nothing."""
+    return SickShown(queue=sick.queue, since=sick.since, seen=sick.seen, code=sick.code)
 
 
 def decision_view(decision: RampDecision) -> DecisionShown:

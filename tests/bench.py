@@ -81,7 +81,9 @@ class ScriptedCreator:
         if code:
             self.tally.faulted(code.removeprefix("lost "))
             end = judge(code.removeprefix("lost "), "asked for by a test", create.queue)
-            return replace(end, sick=self.sick(create))
+            if sick := self.sick(create):
+                self.tally.sick(create.queue, end.code)
+            return replace(end, sick=sick)
         self.tally.answered()
         return self.queues.create_all([create], budget_s=budget_s)[0]
 

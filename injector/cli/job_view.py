@@ -63,7 +63,21 @@ def _rest(job: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     weight, priority = job.get("weight", 1), job.get("priority", 0)
     yield "share", f"weight {weight:g}" if isinstance(weight, float) and weight != 1 else ""
     yield "priority", str(priority) if priority else ""
+    yield "waiting", waiting(job)
     yield "taken back", taken_back(job)
+
+
+def waiting(job: Mapping[str, object]) -> str:
+    """Say how many chunks wait, for which queues and since when; empty when none do."""
+    if not (chunks := number(job, "waiting")):
+        return ""
+    found = job.get("waits_for")
+    sick = [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+    queues = "; ".join(
+        f"{each['queue']} takes nothing since {moment(each['since'])} ({each['code']})"
+        for each in sick
+    )
+    return f"{count(chunks)} chunks" + (f": {queues}" if queues else "")
 
 
 def taken_back(job: Mapping[str, object]) -> str:
@@ -94,7 +108,7 @@ def waits_for(job: Mapping[str, object]) -> str:
         return ""
     if not open_records(job):
         return "all records are settled; it ends at the next tick"
-    return str(job.get("fault") or "")
+    return str(job.get("fault") or waiting(job))
 
 
 def pace(job: Mapping[str, object]) -> str:

@@ -1,0 +1,48 @@
+"""A queue that takes nothing, as the service and the command line tell of it."""
+
+from injector.cli.job_view import describe, waits_for
+from injector.fan_out import Verdict
+from tests.cli_samples import JOB
+
+SICK = "welcome-1"
+
+
+def one_is_sick(house):
+    """Deliver a chunk, of which the records of one queue are not taken; return the answer."""
+    house.creator.fault = lambda create: "UNAVAILABLE" if create.queue.endswith(SICK) else ""
+    house.creator.sick = lambda _create: True
+    house.submit(house.stage(100))
+    house.tick()
+    (answer,) = house.dispatch_all()
+    return answer
+
+
+def test_a_delivery_whose_rest_waits_is_acknowledged_and_says_so(house):
+    answer = one_is_sick(house)
+    assert (answer.status_code, answer.json["status"]) == (200, Verdict.WAITING.value)
+    assert 0 < answer.json["created"] < 100
+    assert 'injector_deliveries_total{answer="waiting"} 1.0' in house.get("/metrics").text
+
+
+def test_a_job_says_how_many_chunks_wait_for_which_queue_and_since_when(house):
+    one_is_sick(house)
+    assert house.get("/jobs/welcome-1").json["waiting"] == 1
+    house.clock.time += 60
+    house.tick()
+    (sick,) = house.get("/groups/welcome").json["sick"]
+    assert sick["queue"].endswith(SICK)
+    assert sick["code"] == "UNAVAILABLE"
+    assert sick["since"] <= sick["seen"] <= house.clock.time
+    house.dispatch_all()
+    job = house.get("/jobs/welcome-1").json
+    assert (job["state"], job["waiting"], job["waits_for"]) == ("running", 1, [sick])
+
+
+def test_what_waits_is_described_with_its_queue():
+    sick = {"queue": "q-1", "since": 1_800_000_000.0, "seen": 1_800_000_060.0, "code": "NOT_FOUND"}
+    job = JOB | {"waiting": 1200, "waits_for": [sick]}
+    said = describe(job)["waiting"]
+    assert said.startswith("1,200 chunks: q-1 takes nothing since ")
+    assert said.endswith("(NOT_FOUND)")
+    assert waits_for(job) == said
+    assert "waiting" not in describe(JOB | {"waiting": 0, "waits_for": []})
