@@ -12,7 +12,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from handlers.context import drain, parts, read_body, seats
 from handlers.logs import event
-from handlers.metrics import count_records, count_signals, metrics
+from handlers.metrics import count_records, count_signals, metrics, show_hedge_tokens
 from injector.errors import InjectorError, Rejected, Retryable
 from injector.fan_out import Answer, Verdict, fan_out
 from injector.injector_task import InjectorTask, parse_injector_task
@@ -63,6 +63,7 @@ def _fan_out(task: InjectorTask, *, began: float) -> Answer:
 
 def _answered(task: InjectorTask, answer: Answer) -> Response:
     count_signals(answer.seen)
+    show_hedge_tokens(answer.group, answer.hedge_tokens)
     counts = _counts(answer.new)
     count_records(counts)
     place = {"job": task.job, "chunk": task.chunk, "generation": task.generation}

@@ -36,6 +36,7 @@ class Metrics:
     creates: Counter
     create_seconds: Counter
     hedges: Counter
+    hedge_tokens: Gauge
     attempts_cancelled: Counter
     fan_out_seconds: Histogram
     ticks: Counter
@@ -57,6 +58,13 @@ def make_metrics() -> Metrics:
         Counter("injector_creates", "Creates by how they ended", ["end"], registry=on),
         Counter("injector_create_seconds", "Seconds that calls to create took", registry=on),
         Counter("injector_hedges", "Hedges of creates and publishes", ["end"], registry=on),
+        Gauge(
+            "injector_hedge_tokens",
+            "Tokens left for hedges, in the process that fanned out last",
+            ["group"],
+            registry=on,
+            multiprocess_mode="mostrecent",
+        ),
         Counter(
             "injector_attempts_cancelled",
             "Creates and publishes that were ended since another's answer came first",
@@ -97,6 +105,12 @@ def count_signals(seen: Signals) -> None:
     counted.create_seconds.inc(seen.latency.total_us / 1e6)
     _add(counted.hedges, {"sent": seen.hedges_sent, "won": seen.hedges_won})
     counted.attempts_cancelled.inc(seen.hedges_cancelled)
+
+
+def show_hedge_tokens(group: str, tokens: float | None) -> None:
+    """Show how many hedges this process may send at once, where it hedges at all."""
+    if tokens is not None:
+        metrics().hedge_tokens.labels(group).set(tokens)
 
 
 def count_records(counts: Mapping[str, int]) -> None:

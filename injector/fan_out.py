@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -40,6 +40,7 @@ class Answer:
 
     `receipt` is all that is settled of the chunk, None when nothing is. `new` is what this
     fan-out found, None when it did not come to that, and `seen` how the service fared with it.
+    `hedge_tokens` are what is left for hedges in the `group`, None where nothing is hedged.
     """
 
     verdict: Verdict
@@ -47,6 +48,8 @@ class Answer:
     new: Receipt | None = None
     seen: Signals = field(default_factory=Signals)
     reason: str = ""
+    group: str = ""
+    hedge_tokens: float | None = None
 
 
 class Renderer(Protocol):
@@ -127,13 +130,15 @@ def fan_out(
     merged = ledger.receipts.merge(receipt, now=clock.now(), counts=counts, wait=wait)
     if receipt.rejected_mask:
         stop_for_rejects(ledger.jobs, job, limit=opened.limit(job), now=clock.now())
+    tokens = opened.creator.hedge_tokens()
+    done = Answer(Verdict.SETTLED, merged, receipt, seen, group=job.group, hedge_tokens=tokens)
     if left.fault:
         stop_for_fault(ledger.jobs, job, left.fault, now=clock.now())
-        return Answer(Verdict.PARKED, merged, receipt, seen, left.fault)
+        return replace(done, verdict=Verdict.PARKED, reason=left.fault)
     if merged.settled:
-        return Answer(Verdict.SETTLED, merged, receipt, seen)
+        return done
     verdict = Verdict.WAITING if wait else Verdict.OPEN
-    return Answer(verdict, merged, receipt, seen, _missing(merged, results))
+    return replace(done, verdict=verdict, reason=_missing(merged, results))
 
 
 def _begin(task: InjectorTask, ledger: LedgerPort) -> tuple[Job, Receipt | None]:

@@ -63,6 +63,7 @@ class ScriptedCreator:
     sick: Callable[[Create], bool] = lambda _create: False
     asked: list[Create] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
+    tokens: float | None = None
 
     def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         self.asked.extend(creates)
@@ -70,6 +71,9 @@ class ScriptedCreator:
 
     def drain_signals(self):
         return self.tally.drain()
+
+    def hedge_tokens(self):
+        return self.tokens
 
     def close(self):
         pass

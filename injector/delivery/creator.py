@@ -110,21 +110,23 @@ def make_creator(
     connection and its slots. `clock` is what the throttle forgets by.
     """
     delivery = delivery or Delivery()
+    hedging = delivery.new_hedging()
     return CallingCreator(
         connection,
-        partial(nest, delivery=delivery, clock=clock or SystemClock()),
+        partial(nest, delivery=delivery, clock=clock or SystemClock(), hedging=hedging),
         each_alone
         if delivery.mode == "single"
         else partial(by_queue, most_bytes=delivery.most_batch_bytes),
+        hedging,
     )
 
 
-def nest(line: Line, delivery: Delivery, clock: Clock) -> Sender:
+def nest(line: Line, delivery: Delivery, clock: Clock, hedging: Hedging | None) -> Sender:
     """Put the layers together, on the loop that they live on."""
     throttle = GroupThrottle(delivery.throttle) if delivery.throttle else None
     around = partial(layered, line=line, delivery=delivery, clock=clock, throttle=throttle)
     single: Sender = CloudTasks(line, timeout_s=delivery.call_timeout_s)
-    single = hedged(single, delivery.new_hedging(), line=line, throttle=throttle, clock=clock)
+    single = hedged(single, hedging, line=line, throttle=throttle, clock=clock)
     if delivery.mode == "single":
         return around(single)
     batches = BatchTasks(line, timeout_s=delivery.call_timeout_s, draw=random.random)
@@ -170,7 +172,8 @@ def _rejects(throttle: GroupThrottle | None, clock: Clock) -> Callable[[str], bo
 class CallingCreator:
     """Creates tasks by calls over the process's connection.
 
-    `new_nest` puts the layers together, and `split` says which calls creates become.
+    `new_nest` puts the layers together, around a `hedging` that outlives a connection, and
+    `split` says which calls creates become.
     """
 
     def __init__(
@@ -178,10 +181,12 @@ class CallingCreator:
         connection: Connection,
         new_nest: Callable[[Line], Sender],
         split: Callable[[Sequence[Create]], Iterator[Part]],
+        hedging: Hedging | None = None,
     ) -> None:
         self._connection = connection
         self._new_nest = new_nest
         self._split = split
+        self._hedging = hedging
         self._nested: tuple[Line, Sender] | None = None
         self._tallies: deque[Tally] = deque(maxlen=TALLIES_KEPT)
 
@@ -198,6 +203,10 @@ class CallingCreator:
             drained = self._tallies.popleft().drain()
             total = total + drained if total.creates else drained
         return total
+
+    def hedge_tokens(self) -> float | None:
+        """Return how many tokens for hedges are left; None where nothing is hedged."""
+        return self._hedging.tokens if self._hedging else None
 
     def close(self) -> None:
         """Close the connection."""

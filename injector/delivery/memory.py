@@ -43,6 +43,9 @@ class MemoryQueues:
             count(results, self._tally)
         return results
 
+    def hedge_tokens(self) -> None:
+        """Return None: nothing is hedged."""
+
     def drain_signals(self) -> Signals:
         """Return how creates ended since the last time."""
         with self._lock:

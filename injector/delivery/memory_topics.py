@@ -45,6 +45,9 @@ class MemoryTopics:
             count(results, self._tally)
         return results
 
+    def hedge_tokens(self) -> None:
+        """Return None: nothing is hedged."""
+
     def drain_signals(self) -> Signals:
         """Return how messages ended since the last time."""
         with self._lock:

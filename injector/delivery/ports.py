@@ -137,6 +137,9 @@ class Creator(Protocol):
         threads that have not asked yet; each is returned once.
         """
 
+    def hedge_tokens(self) -> float | None:
+        """Return how many tokens for hedges are left; None where nothing is hedged."""
+
     def create_all(self, creates: Sequence[Create], *, budget_s: float) -> list[Result]:
         """Create each task and return the results in the order of `creates`.
 

@@ -12,6 +12,7 @@ from injector.delivery.creator import CallingCreator, Delivery, hedged, layered
 from injector.delivery.in_order import InOrder, by_key
 from injector.delivery.line import Line
 from injector.delivery.pubsub import PubSub
+from injector.pacing.hedge import Hedging
 from injector.pacing.throttle import GroupThrottle
 
 SERVICE = "pubsub.googleapis.com"
@@ -31,14 +32,14 @@ def make_publisher(
     """
     delivery = delivery or Delivery()
     unrepeatable = "message ordering" if ordered else ""
-    delivery.new_hedging(unrepeatable=unrepeatable)
-    new_nest = partial(nest, delivery=delivery, clock=clock or SystemClock())
-    return CallingCreator(connection, new_nest, by_key)
+    hedging = delivery.new_hedging(unrepeatable=unrepeatable)
+    new_nest = partial(nest, delivery=delivery, clock=clock or SystemClock(), hedging=hedging)
+    return CallingCreator(connection, new_nest, by_key, hedging)
 
 
-def nest(line: Line, delivery: Delivery, clock: Clock) -> Sender:
+def nest(line: Line, delivery: Delivery, clock: Clock, hedging: Hedging | None) -> Sender:
     """Put the layers together, on the loop that they live on."""
     throttle = GroupThrottle(delivery.throttle) if delivery.throttle else None
     sender: Sender = PubSub(line, timeout_s=delivery.call_timeout_s)
-    sender = hedged(sender, delivery.new_hedging(), line=line, throttle=throttle, clock=clock)
+    sender = hedged(sender, hedging, line=line, throttle=throttle, clock=clock)
     return InOrder(layered(sender, line=line, delivery=delivery, clock=clock, throttle=throttle))

@@ -50,6 +50,19 @@ def test_a_slow_create_is_sent_again_and_the_first_success_ends_it(
     assert service.sent()[f"{QUEUE}/tasks/t0"] == 2
 
 
+def test_a_creator_tells_how_many_tokens_it_has_left_for_hedges(
+    service: Service, creating: Creating
+) -> None:
+    creator = creating(hedging=SOON)
+    assert creator.hedge_tokens() == 0
+    warm_up(creator, 2)
+    assert creator.hedge_tokens() == 2
+    service.plan = slow_first(service, Answer(), Answer(until=lambda: False))
+    creator.create_all([create()], budget_s=20)
+    assert creator.hedge_tokens() == pytest.approx(2 - 1 + SOON.refill_ratio)
+    assert creating().hedge_tokens() is None
+
+
 def test_the_loser_is_cancelled(service: Service, creating: Creating) -> None:
     creator = creating(hedging=SOON)
     warm_up(creator, 1)

@@ -122,6 +122,14 @@ def test_metrics_show_what_hedges_did(ready):
     assert 'injector_hedges_total{end="cancelled"}' not in shown
 
 
+def test_metrics_show_how_many_tokens_are_left_for_hedges(ready):
+    ready.inject(TASK)
+    assert "injector_hedge_tokens{" not in ready.get("/metrics").text
+    ready.creator.tokens = 4.3
+    ready.inject(TASK | {"chunk": 1})
+    assert 'injector_hedge_tokens{group="welcome"} 4.3' in ready.get("/metrics").text
+
+
 def test_an_unsettled_chunk_is_handed_back_with_what_is_settled_kept(ready):
     ready.creator.fault = lambda create: "UNAVAILABLE" if create.url.endswith("9") else ""
     answer = ready.inject(TASK)
