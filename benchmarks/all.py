@@ -25,6 +25,7 @@ import outage
 import overload
 import pacing
 import publishing
+import sick_queue
 import staging
 from rows import Section, as_json, as_markdown, show
 
@@ -39,6 +40,7 @@ BENCHMARKS: Mapping[str, ModuleType] = {
         ledger,
         overload,
         outage,
+        sick_queue,
         pacing,
         publishing,
         dashboard,
