@@ -20,7 +20,6 @@ from handlers.models import (
 from handlers.parts import Parts
 from injector.control.memory import Memory
 from injector.control.progress import GroupPace, Progress, group_pace, measured_from, progress, why
-from injector.control.progress import GroupPace, group_pace, measured_from, progress
 from injector.control.sickness import SickQueue
 from injector.groups import Group
 from injector.ledger.ports import AuditLine, Job, JobState, RampDecision
