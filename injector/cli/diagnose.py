@@ -1,7 +1,9 @@
 """`injector diagnose`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -9,11 +11,11 @@ import click
 from injector.cli.charts import draw, plot_option, write_svg
 from injector.cli.diagnosis_view import TITLE, Seen, curves_of, in_json, show
 from injector.cli.operating.place import queues_of
-from injector.cli.options import json_option, service_option
+from injector.cli.options import json_option, service_at, service_option
 from injector.cli.output import console, moment, print_json, print_lines
 from injector.cli.trouble import seconds_of
 from injector.clock import Clock
-from injector.errors import Misused
+from injector.errors import InjectorError, Misused
 from injector.groups import expand
 from injector.queues.diagnosis import diagnose, history
 from injector.settings import Settings, read_settings
@@ -58,6 +60,7 @@ def command(  # noqa: PLR0913  (each is an option)
 
     Tells cold ramp-up, target congestion, concurrency limit, own rate limit, paused, starved and
     overload of creates, with the numbers behind each, by Cloud Monitoring and the queues' logs.
+    Where the service can be asked, its word on queues that take no creates is noted.
     Needs roles/cloudtasks.viewer, roles/monitoring.viewer and, for the target's latency,
     roles/logging.viewer. Exits with 1 when something is found.
 
@@ -65,7 +68,8 @@ def command(  # noqa: PLR0913  (each is an option)
     """
     settings = read_settings()
     queues = _queues(settings, group, expression, url)
-    with looking(settings, queues, since_s) as look:
+    sick = partial(_sick, group, settings, url)
+    with looking(settings, queues, since_s, sick) as look:
         for seen in looks(look, settings.clock, watch=watch):
             _show(seen, as_json=as_json, watching=watch)
             if plot:
@@ -89,9 +93,15 @@ def _queues(settings: Settings, group: str, expression: str, url: str | None) ->
 
 @contextmanager
 def looking(
-    settings: Settings, queues: Sequence[str], since_s: float
+    settings: Settings,
+    queues: Sequence[str],
+    since_s: float,
+    noted: Callable[[], Iterable[str]] = tuple,
 ) -> Iterator[Callable[[], Seen]]:
-    """Give what looks at the queues now; raise Misused where a client library is missing."""
+    """Give what looks at the queues now, and adds what is `noted` elsewhere.
+
+    Raises Misused where a client library is missing.
+    """
     try:
         from injector.queues.gathering import gather, look_back, sources_at  # noqa: PLC0415
     except ImportError as error:  # Google's clients are an extra
@@ -108,9 +118,24 @@ def looking(
             past = _NO_PAST
             if any(queue.minutes for queue in evidence.queues):
                 past = look_back(queues, sources, since_s=since_s, now=now)
-            return Seen(diagnose(evidence), evidence, past, now)
+            found = diagnose(evidence)
+            found = replace(found, notes=(*found.notes, *noted()))
+            return Seen(found, evidence, past, now)
 
         yield look
+
+
+def _sick(group: str, settings: Settings, url: str | None) -> Iterator[str]:
+    """Say which queues of the group take no creates, if the service can be asked."""
+    if not group or "/queues/" in group or not (url or settings.service_url):
+        return
+    try:
+        found = service_at(url).group(group).get("sick")
+    except InjectorError:
+        return  # What Google's interfaces tell stands by itself.
+    for sick in found if isinstance(found, list) else ():
+        since = f"since {moment(sick['since'])}, last at {moment(sick['seen'])}"
+        yield f"{sick['queue']} takes no creates {since} ({sick['code']}); what is for it waits"
 
 
 def _show(seen: Seen, *, as_json: bool, watching: bool) -> None:

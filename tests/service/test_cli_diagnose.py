@@ -154,6 +154,30 @@ def test_queues_come_from_the_service_where_no_groups_are_configured(capsys, mon
     assert json.loads(capsys.readouterr().out)["queues"] == [f"{PARENT}q"]
 
 
+SICK = {
+    "queue": f"{PARENT}q",
+    "since": 1_800_000_000.0,
+    "seen": 1_800_000_060.0,
+    "code": "UNAVAILABLE",
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "said"),
+    [(200, {"sick": [SICK]}, True), (200, {"sick": []}, False), (503, {"detail": "away"}, False)],
+)
+def test_a_queue_that_the_service_knows_to_take_nothing_is_noted(
+    capsys, monkeypatch, status, answer, said
+):
+    monkeypatch.setenv("INJECTOR_SERVICE_URL", "http://127.0.0.1:1")
+    with responses.RequestsMock() as web:
+        web.get("http://127.0.0.1:1/groups/slow", status=status, json=answer)
+        assert run(["diagnose", "slow"]) == 1
+    shown = capsys.readouterr().out
+    assert (f"note: {PARENT}q takes no creates since " in shown) is said
+    assert ("(UNAVAILABLE); what is for it waits" in shown) is said
+
+
 def test_missing_right_to_metrics_names_the_role(plan, capsys):
     plan.set(denied("*ListTimeSeries"))
     assert run(["diagnose", "slow"]) == 2
