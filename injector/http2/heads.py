@@ -39,9 +39,17 @@ class HeadWriter:
         return known + _own(own) + _timeout(int(timeout_s * 1000))
 
     def limit_table(self, size: int) -> None:
-        """Keep to the table that the server has room for."""
-        self._encoder.header_table_size = min(size, DEFAULT_TABLE_BYTES)
-        self._known.clear()
+        """Keep to the table that the server has room for.
+
+        Of several changes before the next block the smallest and the last are told, and no
+        more may be (RFC 7541, 4.2). Hpack would forget the change if told the same size again.
+        """
+        size = min(size, DEFAULT_TABLE_BYTES)
+        if size != self._encoder.header_table_size:
+            self._encoder.header_table_size = size
+            told = self._encoder.table_size_changes
+            told[:] = sorted({min(told), size})
+            self._known.clear()
 
     def _encode(self, path: str, shared: Metadata) -> bytes:
         self._table.changed = False

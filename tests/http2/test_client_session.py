@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.http2.client_session import MAX_ANSWER_BYTES
-from injector.http2.frames import Broken, Type, frame
+from injector.http2.frames import Broken, Setting, Type, frame, settings_frame
 from injector.http2.messages import framed
 from tests.http2.h2_server import HEADERS, H2Server, Pair
 
@@ -69,6 +69,36 @@ def test_requests_of_any_size_pass_windows_of_any_size(sizes, window):
     assert [pair.ends[stream].message for stream in streams] == [
         bytes([n]) * size for n, size in enumerate(sizes)
     ]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0, 60, 200, 300, 4096, 65_536]), max_size=5),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_requests_keep_to_a_table_of_headers_that_grows_and_shrinks(changes):
+    pair = Pair()
+    for number, sizes in enumerate(changes):
+        for size in sizes:
+            pair.server.limit(HEADER_TABLE_SIZE=size)
+        pair.talk()
+        for _ in range(2):
+            stream = pair.open(b"", shared=(("x-a", str(number)),))
+            pair.talk()
+            assert pair.server.heads[stream]["x-a"] == str(number)
+
+
+def test_of_many_changes_of_the_table_two_are_told():
+    pair = Pair()
+    pair.ask()
+    for size in (100, 0, 50, 4096, 300):
+        pair.session.receive(settings_frame((Setting.HEADER_TABLE_SIZE, size)))
+    pair.session.out.clear()
+    pair.open()
+    block = b"".join(pair.session.out)[9:]
+    assert block.startswith(b"\x20\x3f\x8d\x02\x83")
 
 
 def test_a_repeated_request_costs_a_few_bytes_of_headers():
