@@ -107,7 +107,7 @@ class ClientSession(Side[Requests]):
             self._ended(stream, answer)
 
     def _stop(self, stream: int, answer: Answer) -> None:
-        """End a call of which the server may have more to say."""
+        """End a call of which one of the two sides has more to say."""
         self.out.append(frames.rst_stream(stream, Fault.CANCEL))
         self._end(stream, answer)
 
@@ -132,7 +132,11 @@ class ClientSession(Side[Requests]):
         if call is None:
             self._check_opened(stream)
         elif flags & END_STREAM:
-            self._end(stream, whole(call.body) if meant.ok else meant.end())
+            end = whole(call.body) if meant.ok else meant.end()
+            if self._minds(stream):  # a request not all sent would keep its stream open
+                self._stop(stream, end)
+            else:
+                self._end(stream, end)
         elif meant.refusal:
             self._stop(stream, meant.refusal)
         elif call.seen:

@@ -274,6 +274,21 @@ def test_a_call_that_is_given_up_is_reset_and_what_comes_late_for_it_is_ignored(
     assert pair.session.open_calls == 0
 
 
+def test_an_answer_before_the_request_is_all_sent_leaves_no_stream_open():
+    pair = Pair()
+    pair.server.limit(INITIAL_WINDOW_SIZE=10)
+    pair.talk()
+    stream = pair.open(bytes(100))
+    pair.server.receive(b"".join(pair.session.out))
+    pair.session.out.clear()
+    pair.server.refuse(stream, ("grpc-status", "8"))
+    pair.talk()
+    assert pair.ends[stream].code == "RESOURCE_EXHAUSTED"
+    assert pair.server.reset == [stream]
+    assert pair.server.connection.open_inbound_streams == 0
+    assert pair.ask(b"").code == "OK"
+
+
 def test_a_ping_is_answered():
     pair = Pair()
     pair.talk()
