@@ -16,7 +16,7 @@ from injector.delivery.credentials import Metadata
 from injector.delivery.http2_link import LATE, Link
 from injector.delivery.user_agent import USER_AGENT
 from injector.http2.answers import Answer
-from injector.http2.heads import HeadWriter
+from injector.http2.heads import HeadWriter, Unsendable
 
 CONNECT_WITHIN_S = 20.0
 FIRST_BACKOFF_S = 0.1
@@ -76,7 +76,10 @@ class Http2Channel:
         timeout_s = until - self._loop.time()
         if timeout_s <= 0:
             return LATE
-        stream, end = link.begin(path, request, timeout_s=timeout_s, about=about, token=token)
+        try:
+            stream, end = link.begin(path, request, timeout_s=timeout_s, about=about, token=token)
+        except Unsendable as error:
+            raise CallFailed("INTERNAL", str(error)) from error
         try:
             return await end
         except asyncio.CancelledError:

@@ -86,7 +86,10 @@ class Link(asyncio.Protocol):
     def begin(
         self, path: str, request: bytes, *, timeout_s: float, about: Metadata, token: Metadata
     ) -> tuple[int, asyncio.Future[Answer]]:
-        """Send a call where there is `room`; return its number, and what becomes of it."""
+        """Send a call where there is `room`; return its number, and what becomes of it.
+
+        Raises Unsendable.
+        """
         stream = self._session.open(path, request, shared=token, own=about, timeout_s=timeout_s)
         since, end = self._loop.time(), self._loop.create_future()
         until = since + timeout_s

@@ -75,7 +75,10 @@ class ClientSession(Side[Requests]):
     def open(
         self, path: str, message: bytes, *, shared: Metadata, own: Metadata, timeout_s: float
     ) -> int:
-        """Send a request where there is room, and return its stream; see HeadWriter.write."""
+        """Send a request where there is room, and return its stream; see HeadWriter.write.
+
+        Raises Unsendable.
+        """
         block = self._heads.write(path, shared, own, timeout_s=timeout_s)
         stream = self._next
         self._next = stream + 2

@@ -4,12 +4,17 @@ from functools import lru_cache
 
 from hpack import Encoder
 
+from injector.errors import InjectorError
 from injector.http2.frames import DEFAULT_TABLE_BYTES
 from injector.http2.header_blocks import WatchedTable, field
 
 Metadata = tuple[tuple[str, str], ...]
 
 _MOST_REMEMBERED = 1000
+
+
+class Unsendable(InjectorError):
+    """A header's value has what no header may have: control characters, or others than ASCII's."""
 
 
 class HeadWriter:
@@ -34,9 +39,12 @@ class HeadWriter:
         self._known: dict[tuple[str, Metadata], bytes] = {}
 
     def write(self, path: str, shared: Metadata, own: Metadata, *, timeout_s: float) -> bytes:
-        """Return a request's header block; of the metadata, others have `shared` as well."""
-        known = self._known.get((path, shared)) or self._encode(path, shared)
-        return known + _own(own) + _timeout(int(timeout_s * 1000))
+        """Return a request's header block; of the metadata, others have `shared` as well.
+
+        Raises Unsendable, with the table as it was: a block that changes it has to be sent.
+        """
+        rest = _own(own) + _timeout(int(timeout_s * 1000))
+        return (self._known.get((path, shared)) or self._encode(path, shared)) + rest
 
     def limit_table(self, size: int) -> None:
         """Keep to the table that the server has room for.
@@ -52,6 +60,7 @@ class HeadWriter:
             self._known.clear()
 
     def _encode(self, path: str, shared: Metadata) -> bytes:
+        _check(shared)
         self._table.changed = False
         fields = (*self._around[:3], (":path", path), *self._around[3:], *shared)
         block: bytes = self._encoder.encode(fields)
@@ -64,9 +73,17 @@ class HeadWriter:
 
 @lru_cache(4096)
 def _own(metadata: Metadata) -> bytes:
+    _check(metadata)
     return b"".join(field(name, value) for name, value in metadata)
 
 
 @lru_cache(4096)
 def _timeout(milliseconds: int) -> bytes:
     return field("grpc-timeout", f"{max(1, milliseconds)}m")
+
+
+def _check(metadata: Metadata) -> None:
+    """Refuse what gRPC's clients refuse; a line's end could begin another header elsewhere."""
+    for name, value in metadata:
+        if not (value.isascii() and value.isprintable() and value == value.strip()):
+            raise Unsendable(f"header {name!r} needs printable ASCII without spaces around it")

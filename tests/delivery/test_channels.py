@@ -174,6 +174,22 @@ def test_a_token_goes_along(service: Service, opening: Opening) -> None:
     ]
 
 
+def test_a_token_that_no_header_may_hold_fails_its_call_alone(service: Service) -> None:
+    async def call() -> bytes:
+        channel = Http2Channel(Address(emulator_host=service.address))
+        with pytest.raises(CallFailed, match="'authorization'") as failed:
+            await ask(channel, request(), token=(("authorization", "Bearer secret\r\nx: y"),))
+        answer = await ask(channel, request(1))
+        await channel.close()
+        assert failed.value.code == "INTERNAL"
+        assert "secret" not in str(failed.value)
+        return answer
+
+    assert run(call())
+    assert set(service.sent().values()) == {1}
+    assert len(service.peers) == 1
+
+
 def test_a_server_that_lets_connections_live_for_a_moment_loses_no_call(
     stack: ExitStack,
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from injector.http2.client_session import MAX_ANSWER_BYTES
 from injector.http2.frames import Broken, Setting, Type, frame, settings_frame
+from injector.http2.heads import Unsendable
 from injector.http2.messages import framed
 from tests.http2.h2_server import HEADERS, H2Server, Pair
 
@@ -99,6 +100,17 @@ def test_of_many_changes_of_the_table_two_are_told():
     pair.open()
     block = b"".join(pair.session.out)[9:]
     assert block.startswith(b"\x20\x3f\x8d\x02\x83")
+
+
+@pytest.mark.parametrize("value", ["a\r\nx: y", "a\n", "\0", "ü", "\udcff", "€", " a", "a "])
+@pytest.mark.parametrize("place", ["own", "shared"])
+def test_a_header_that_none_may_be_is_not_sent_and_spoils_nothing(place, value):
+    pair = Pair()
+    with pytest.raises(Unsendable, match="x-b"):
+        pair.open(b"", **{place: (("x-a", "fine"), ("x-b", value))})
+    assert pair.session.open_calls == 0
+    assert pair.ask(b"abc").message == b"abc"
+    assert "x-a" not in pair.server.heads[1]
 
 
 def test_a_repeated_request_costs_a_few_bytes_of_headers():
