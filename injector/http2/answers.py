@@ -110,7 +110,7 @@ def meaning(fields: Fields) -> Meaning:
         status = Answer(_code(text["grpc-status"]), words)
     http_status = text.get(":status", "0")
     return Meaning(
-        int(http_status) if http_status.isdecimal() else 500,
+        int(http_status) if http_status.isdecimal() and len(http_status) < 4 else 500,
         text.get("content-type", "application/grpc").startswith("application/grpc"),
         status,
     )
@@ -125,13 +125,13 @@ def whole(body: bytes) -> Answer:
     return Answer("INTERNAL", "the answer is not one uncompressed message")
 
 
-def of_reset(fault: int) -> Answer:
-    """Return the end of a call whose stream the server reset."""
+def of_reset(fault: int, *, answering: bool) -> Answer:
+    """Return the end of a call whose stream the server reset, be it amidst its answer."""
     code = next((code for known, code in _BY_FAULT.items() if known == fault), "INTERNAL")
     return Answer(
         code,
         f"the server reset the call: HTTP/2 error {fault}",
-        unseen=fault == Fault.REFUSED_STREAM,
+        unseen=fault == Fault.REFUSED_STREAM and not answering,
     )
 
 

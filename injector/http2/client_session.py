@@ -148,7 +148,8 @@ class ClientSession(Side[Requests]):
             call.seen = not meant.informational
 
     def _reset(self, stream: int, fault: int) -> None:
-        self._end(stream, of_reset(fault))
+        call = self._calls.get(stream)
+        self._end(stream, of_reset(fault, answering=call is not None and call.seen))
 
     def _agree(self, settings: dict[int, int]) -> None:
         streams = settings.get(Setting.MAX_CONCURRENT_STREAMS, self._streams)

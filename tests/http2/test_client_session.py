@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.http2.client_session import MAX_ANSWER_BYTES
-from injector.http2.frames import Broken, Setting, Type, frame, settings_frame
+from injector.http2.frames import Broken, Setting, Type, frame, header_frames, settings_frame
+from injector.http2.header_blocks import field
 from injector.http2.heads import Unsendable
 from injector.http2.messages import framed
 from tests.http2.h2_server import HEADERS, H2Server, Pair
@@ -250,6 +251,24 @@ def test_a_reset_stream_ends_its_call(fault, code, unseen):
     pair = Pair(H2Server(lambda server, stream, _: server.connection.reset_stream(stream, fault)))
     end = pair.ask()
     assert (end.code, end.unseen) == (code, unseen)
+
+
+def test_a_call_that_was_being_answered_is_not_taken_for_unseen():
+    def answer(server, stream, _body):
+        server.connection.send_headers(stream, HEADERS)
+        server.connection.reset_stream(stream, ErrorCodes.REFUSED_STREAM)
+
+    end = Pair(H2Server(answer)).ask()
+    assert (end.code, end.unseen) == ("UNAVAILABLE", False)
+
+
+def test_a_status_of_thousands_of_digits_is_no_more_than_an_error():
+    pair = Pair()
+    pair.talk()
+    stream = pair.open()
+    block = field(":status", "2" * 5000)
+    pair.session.receive(header_frames(stream, block))
+    assert pair.ends[stream].code == "UNKNOWN"
 
 
 def test_after_a_goaway_no_call_begins_and_those_under_way_end_as_they_may():
