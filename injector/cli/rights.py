@@ -60,7 +60,8 @@ def _permission(lack: Json) -> str:
 
 def _fault(name: str, who: str, permission: str, lacks: Sequence[Json]) -> Finding:
     first, role = str(lacks[0]["resource"]), str(lacks[0]["role"])
-    rest = f", and on {len(lacks) - 1} others" if len(lacks) > 1 else ""
+    others = "one other" if len(lacks) == 2 else f"{len(lacks) - 1} others"
+    rest = f", and on {others}" if len(lacks) > 1 else ""
     mend = f"if it exists, run `{_command(first, role)}`"
     mend += " for each, or give the account the role on the project" if rest else ""
     return Finding(name, "fault", f"{who} lacks {permission} on {first}{rest}", mend)

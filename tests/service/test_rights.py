@@ -102,7 +102,7 @@ def test_doctor_names_the_permission_the_queue_and_the_command(web, capsys):
     [found] = finding(capsys, "rights on group welcome")
     assert found["verdict"] == "fault"
     assert found["said"] == (
-        f"the service lacks cloudtasks.tasks.create on {PARENT}/welcome-0, and on 1 others"
+        f"the service lacks cloudtasks.tasks.create on {PARENT}/welcome-0, and on one other"
     )
     assert (
         "gcloud tasks queues add-iam-policy-binding welcome-0 --location=us-central1 --project=p "

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from injector.errors import Misused
 from injector.groups import Group, expand, location_of, queue_rate_problem, ramp_problems
 from injector.pacing.ramp import Ramp
+from injector.queue_names import so_many
 
 PARENT = "projects/p/locations/us-central1/queues/"
 
@@ -163,3 +164,10 @@ def test_group_knows_its_own_queues_only():
     group = Group("g", (PARENT + "i",), expand(PARENT + "q-[0-1]"))
     assert group.has(PARENT + "q-1")
     assert not group.has(PARENT + "q-2")
+
+
+@pytest.mark.parametrize(
+    ("queues", "words"), [(0, "0 queues"), (1, "1 queue"), (2000, "2,000 queues")]
+)
+def test_one_queue_is_not_several(queues, words):
+    assert so_many(queues) == words
