@@ -46,3 +46,9 @@ def test_what_waits_is_described_with_its_queue():
     assert said.endswith("(NOT_FOUND)")
     assert waits_for(job) == said
     assert "waiting" not in describe(JOB | {"waiting": 0, "waits_for": []})
+    assert "waiting" not in describe(job | {"state": "cancelled"})
+
+
+def test_a_queue_that_is_waited_for_and_was_not_tried_yet_is_not_called_sick():
+    sick = {"queue": "q-1", "since": 1_800_000_000.0, "seen": 0.0, "code": ""}
+    assert describe(JOB | {"waiting": 3, "waits_for": [sick]})["waiting"] == "3 chunks"
