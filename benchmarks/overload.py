@@ -159,7 +159,7 @@ def outage(delivery: Delivery) -> float:
 
 def rows(*, full: bool) -> Iterator[Row]:
     """Measure fan-outs with and without hedging, then the outage."""
-    hedged, plain, calls = slow_calls(5 if full else 2)
+    hedged, plain, calls = slow_calls(5 if full else 3)
     peer, what = "without hedging", "fan-out, 1 call in 100 slow"
     yield Row(f"{what}, p50", hedged.p50_s * 1e3, "ms", peer, plain.p50_s * 1e3)
     yield Row(f"{what}, p99", hedged.p99_s * 1e3, "ms", peer, plain.p99_s * 1e3)
