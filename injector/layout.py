@@ -7,6 +7,7 @@ within one queue, so a task that changed its queue could be created twice.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +33,13 @@ class Layout:
         if draw >> _HALF < self.share * (1 << _HALF):
             return self.fresh[draw % len(self.fresh)]
         return self.queues[draw % len(self.queues)]
+
+    def queues_of(self, draws: Iterable[int]) -> list[str]:
+        """Choose the queues of many lots."""
+        if self.share:
+            return [self.queue_of(draw) for draw in draws]
+        queues, count = self.queues, len(self.queues)
+        return [queues[draw % count] for draw in draws]
 
     def to_text(self) -> str:
         """Write the layout down; the same layout is always the same text."""

@@ -131,14 +131,15 @@ class Renderer:
         identities, suffixes = self.identities(columns, records)
         digests = digests_of(self.job, identities)
         chunks = [record.place // CHUNK for record in records]
-        layouts = {chunk: self.layout_of(chunk) for chunk in set(chunks)}
         if self.whole_chunks:
-            lots = {chunk: draw_of_chunk(self.job, chunk) for chunk in layouts}
-            queue_of = {chunk: layouts[chunk].queue_of(lot) for chunk, lot in lots.items()}
+            lots = {chunk: draw_of_chunk(self.job, chunk) for chunk in set(chunks)}
+            queue_of = {chunk: self.layout_of(chunk).queue_of(lot) for chunk, lot in lots.items()}
             queues = [queue_of[chunk] for chunk in chunks]
+        elif len(set(chunks)) == 1:
+            queues = self.layout_of(chunks[0]).queues_of(draws_of(digests))
         else:
             drawn = zip(chunks, draws_of(digests), strict=True)
-            queues = [layouts[chunk].queue_of(draw) for chunk, draw in drawn]
+            queues = [self.layout_of(chunk).queue_of(draw) for chunk, draw in drawn]
         return queues, task_ids(digests, suffixes)
 
     def name(self, record: Record) -> tuple[str, str]:

@@ -29,6 +29,12 @@ def test_a_greater_share_only_moves_tasks_to_new_queues(draw, one, other):
     assert before == after or (before in WARM and after in FRESH)
 
 
+@given(st.lists(st.integers(0, 2**64 - 1)), st.sampled_from([0.0, 0.3, 1.0]))
+def test_queues_of_many_lots_are_those_of_each(draws, share):
+    layout = Layout(WARM, FRESH, share)
+    assert layout.queues_of(draws) == [layout.queue_of(draw) for draw in draws]
+
+
 def test_the_share_goes_to_the_new_queues_and_evenly_over_them():
     counts = Counter(Layout(WARM, FRESH, 0.25).queue_of(draw) for draw in DRAWS)
     fresh = [counts[name] for name in FRESH]
