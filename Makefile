@@ -57,7 +57,7 @@ lint-deploy: $(TOOL_CHECKOV) $(TOOL_HADOLINT) $(TOOL_APP_ENGINE) ## Check terraf
 	$(TOOLS)/appengine-python-standard/bin/python tests/terraform/check_app_engine.py app.yaml cron.yaml
 
 fuzz: $(INSTALLED) ## Try CASES (3000) odd requests of each kind on the emulator
-	FUZZ_CASES=$(or $(CASES),3000) $(BIN)/python -m pytest -n auto tests/emulator/test_fuzzed_methods.py tests/emulator/test_fuzzed_http.py $(ARGS)
+	FUZZ_CASES=$(or $(CASES),3000) $(BIN)/python -m pytest -n auto --timeout=0 tests/emulator/test_fuzzed_methods.py tests/emulator/test_fuzzed_http.py $(ARGS)
 
 image-test: $(INSTALLED) ## Build the image and run it, as root, by Debian's buildah and mmdebstrap
 	PYTHONPATH=. $(BIN)/python tests/image/check_image.py
