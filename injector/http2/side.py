@@ -1,6 +1,7 @@
 """What both sides of an HTTP/2 connection do alike, without the connection (RFC 9113)."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from injector.http2 import frames
@@ -26,6 +27,8 @@ _MOST_FRAMES_OF_A_BLOCK = 1000
 """Far more than its bytes can need; a flood of empty ones would never end."""
 
 W = TypeVar("W", bound=Windows)
+_Take = Callable[[int, int, bytes], None]
+"""What takes a frame's flags, its stream and its payload."""
 
 
 class _Block:
@@ -63,7 +66,7 @@ class Side(ABC, Generic[W]):
         self._expected: Type | None = Type.SETTINGS
         self._block = _Block(0, 0)
         self._owed = 0
-        self._take = (
+        self._take: tuple[_Take, ...] = (
             self._data,
             self._headers,
             self._priority,
@@ -83,6 +86,10 @@ class Side(ABC, Generic[W]):
                 raise Broken(Fault.PROTOCOL_ERROR, f"frame {kind} in place of {self._expected}")
             if kind < len(self._take):  # others are to be ignored
                 self._take[kind](flags, stream, payload)
+
+    def close(self) -> None:
+        """Let go of itself: what holds itself waits for the collector when it is not used more."""
+        self._take = ()
 
     @abstractmethod
     def _data(self, flags: int, stream: int, payload: bytes) -> None:

@@ -1,8 +1,10 @@
 """What clients do to the server's sockets never keeps others from being served."""
 
 import asyncio
+import gc
 import socket
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from injector.emulator.transport.connection import Connection
 from injector.event_loops import loops
 from injector.http2.frames import END_HEADERS, END_STREAM, PREFACE, Type, frame
 from tests.emulator.loop_thread import serving
@@ -35,6 +38,35 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
     loop = loops if request.param == "uvloop" else asyncio
     with serving(echo, new_event_loop=loop.new_event_loop) as port:
         yield port
+
+
+class Sink(asyncio.Transport):
+    """Takes what is written, and is never closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def is_closing(self) -> bool:
+        return False
+
+
+def test_a_lost_connection_does_not_wait_for_the_collector():
+    connection = Connection(echo, max_streams=100, among=set(), streams={})
+    gone, sink = weakref.ref(connection), Sink()
+    gc.disable()
+    try:
+        connection.connection_made(sink)
+        connection.data_received(HELLO + A_CALL)
+        connection.connection_lost(None)
+        del connection
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert b"abc" in sink.written
 
 
 def connected(port: int) -> socket.socket:

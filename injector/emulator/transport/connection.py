@@ -53,10 +53,14 @@ class Connection(asyncio.Protocol):
         self._among.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """Give up the calls whose answers nobody waits for."""
+        """Give up the calls whose answers nobody waits for.
+
+        What holds itself would stay for ever: the collector leaves alone what it has frozen.
+        """
         for task in self._later.values():
             task.cancel()
         self._talks.close()
+        self._session.close()
         self._among.discard(self)
         self.closed.set()
 

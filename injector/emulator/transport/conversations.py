@@ -102,9 +102,10 @@ class Conversations:
             self._fail(stream, RpcError(Code.UNAVAILABLE, "The server is stopping."))
 
     def close(self) -> None:
-        """Give up every call: its client is gone."""
+        """Give up every call: its client is gone. Let go of the owner as well."""
         for talk in self._talks.values():
             talk.task.cancel()
+        self._flush = self._drop = _do_nothing
 
     def _fail(self, stream: int, error: RpcError) -> None:
         self._session.finish(stream, error)
@@ -132,6 +133,10 @@ class Conversations:
                 while self._session.unsent(stream):
                     self._progress.clear()
                     await self._progress.wait()
+
+
+def _do_nothing() -> None:
+    """Write nothing: nobody would read it."""
 
 
 def end_of(error: Exception, method: str) -> RpcError:

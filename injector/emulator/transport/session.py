@@ -49,6 +49,10 @@ def _unheard(_stream: int, _head: Head, _message: bytes | None) -> None:
     """Take no messages: no method streams."""
 
 
+def _unheard_of(_: object) -> None:
+    """Ask nobody: the client is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Streaming:
     """The methods whose calls stream both ways, and who hears each message, and None at its end."""
@@ -135,6 +139,12 @@ class Session(Side[Outbox]):
         """Take no new calls; those under way may end."""
         self._leaving = True
         self.out.append(frames.goaway(self._last, Fault.NO_ERROR))
+
+    def close(self) -> None:
+        """Let go of its owner too."""
+        super().close()
+        self._ask = self._forget = _unheard_of
+        self._streaming = Streaming()
 
     def _end(self, stream: int, last: bytes) -> None:
         request = self._requests.pop(stream, None)
