@@ -75,10 +75,12 @@ class Http2Channel:
             link = await self._link_with_room(until)
         timeout_s = until - self._loop.time()
         if timeout_s <= 0:
+            link.offer_room()
             return LATE
         try:
             stream, end = link.begin(path, request, timeout_s=timeout_s, about=about, token=token)
         except Unsendable as error:
+            link.offer_room()
             raise CallFailed("INTERNAL", str(error)) from error
         try:
             return await end

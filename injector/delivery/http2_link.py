@@ -52,7 +52,7 @@ class Link(asyncio.Protocol):
         """End what is still open."""
         why = str(exc or "closed by the server")
         self._lose(f"the connection was lost: {why}")
-        self._wake_all()
+        self.offer_room()
         if self._timer:
             self._timer.cancel()
         self.gone.set_result(None)
@@ -107,21 +107,26 @@ class Link(asyncio.Protocol):
         return self._session.room
 
     async def some_room(self) -> None:
-        """Wait until a call may begin, or none may any more."""
+        """Wait until a call may begin, or none may any more.
+
+        Whoever then begins none calls `offer_room`.
+        """
+        if self.leaving:
+            return
         turn: asyncio.Future[None] = self._loop.create_future()
         self._queue.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._wake_one()
+            if turn in self._queue:
+                self._queue.remove(turn)
+            self.offer_room()
             raise
 
     def give_up(self, stream: int) -> None:
         """Cancel a call."""
         if self._open.pop(stream, None):
             self._session.cancel(stream)
-            self._wake_one()
             self._flush()
 
     def close(self) -> None:
@@ -140,18 +145,10 @@ class Link(asyncio.Protocol):
         call = self._open.pop(stream)
         if not call.end.done():
             call.end.set_result(answer)
-        if self._queue:
-            self._wake_one()
 
-    def _wake_one(self) -> None:
-        while self._queue and self.room > 0:
-            turn = self._queue.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-
-    def _wake_all(self) -> None:
-        while self._queue:
+    def offer_room(self) -> None:
+        """Wake as many as may begin a call now, or all where none may any more."""
+        for _ in range(len(self._queue) if self.leaving else min(self.room, len(self._queue))):
             turn = self._queue.popleft()
             if not turn.done():
                 turn.set_result(None)
@@ -161,10 +158,10 @@ class Link(asyncio.Protocol):
         if self._session.out and not self._paused and not self._transport.is_closing():
             self._transport.write(b"".join(self._session.out))
             self._session.out.clear()
-        if self._session.leaving:
-            self._wake_all()
-            if not self._open:
-                self._transport.close()
+        if self._queue:
+            self.offer_room()
+        if self._session.leaving and not self._open:
+            self._transport.close()
 
     def _look_at(self, when: float) -> None:
         if self._timer:

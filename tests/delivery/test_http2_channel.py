@@ -1,0 +1,62 @@
+"""Our own channel before servers that greet, limit, leave and fall silent as they please."""
+
+import asyncio
+from contextlib import suppress
+
+from injector.delivery.address import Address
+from injector.delivery.http2_channel import Http2Channel
+from injector.http2.frames import Fault, Type, frame, goaway
+from tests.delivery.test_channels import code_of, listening, run, until
+from tests.http2.h2_server import H2Server
+
+GREETING = frame(Type.SETTINGS, 0, 0)
+
+
+async def talk(server: H2Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+    """Let the server say what it has to, and hear the client out."""
+    writer.write(server.connection.data_to_send())
+    while data := await reader.read(65_536):
+        server.receive(data)
+        writer.write(server.connection.data_to_send())
+
+
+def test_calls_that_wait_for_room_begin_when_the_server_makes_some() -> None:
+    async def none_then_many(reader, writer) -> None:
+        server = H2Server()
+        server.limit(MAX_CONCURRENT_STREAMS=0)
+        talking = asyncio.create_task(talk(server, reader, writer))
+        await asyncio.sleep(0.3)
+        server.limit(MAX_CONCURRENT_STREAMS=100)
+        writer.write(server.connection.data_to_send())
+        await talking
+
+    async def call(address: str) -> list[str]:
+        channel = Http2Channel(Address(emulator_host=address))
+        codes = await asyncio.gather(*(code_of(channel, timeout_s=10) for _ in range(20)))
+        await channel.close()
+        return codes
+
+    with listening(none_then_many) as (address, came):
+        assert run(call(address)) == ["OK"] * 20
+    assert len(came) == 1
+
+
+def test_a_slot_goes_round_though_those_who_wait_are_cancelled() -> None:
+    async def one_at_a_time(reader, writer) -> None:
+        server = H2Server()
+        server.limit(MAX_CONCURRENT_STREAMS=1)
+        await talk(server, reader, writer)
+        assert server.most_open == 1
+
+    async def call(address: str) -> list[str]:
+        channel = Http2Channel(Address(emulator_host=address))
+        calls = [asyncio.create_task(code_of(channel, timeout_s=10)) for _ in range(60)]
+        for each in calls[::3]:
+            await asyncio.sleep(0)
+            each.cancel()
+        codes = await asyncio.gather(*calls, return_exceptions=True)
+        await channel.close()
+        return [code for n, code in enumerate(codes) if n % 3]
+
+    with listening(one_at_a_time) as (address, _came):
+        assert run(call(address)) == ["OK"] * 40
