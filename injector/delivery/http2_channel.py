@@ -28,7 +28,8 @@ longest; calls in between fail at once."""
 class Http2Channel:
     """Keeps a connection for as long as it lasts, and opens the next when one is needed."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, connect_within_s: float = CONNECT_WITHIN_S) -> None:
+        self._connect_within_s = connect_within_s
         self._host, self._port = address.host_and_port()
         self._tls = None if address.emulated else _tls(address.root_certificates)
         self._most_streams = address.streams
@@ -118,7 +119,7 @@ class Http2Channel:
 
     async def _connect(self) -> Link:
         try:
-            async with asyncio.timeout(CONNECT_WITHIN_S):
+            async with asyncio.timeout(self._connect_within_s):
                 link = await self._new_link()
         except (OSError, ssl.SSLError, TimeoutError) as error:
             self._back_off(str(error) or type(error).__name__)
@@ -143,12 +144,21 @@ class Http2Channel:
         )
         self._links.add(link)
         link.gone.add_done_callback(lambda _: self._links.discard(link))
-        if self._tls and transport.get_extra_info("ssl_object").selected_alpn_protocol() != "h2":
+        try:
+            await self._greeted(link, transport)
+        except BaseException:
             link.close()
+            raise
+        return link
+
+    async def _greeted(self, link: Link, transport: asyncio.Transport) -> None:
+        """Wait until calls may begin; raise OSError if none ever may."""
+        if self._tls and transport.get_extra_info("ssl_object").selected_alpn_protocol() != "h2":
             raise OSError("the server does not speak HTTP/2")
         if why := await link.ready:
             raise OSError(why)
-        return link
+        if link.leaving:
+            raise OSError("the server greeted and is closing the connection")
 
     def _back_off(self, why: str) -> None:
         self._why = f"cannot connect to {self._host}:{self._port}: {why}"

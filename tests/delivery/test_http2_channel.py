@@ -60,3 +60,39 @@ def test_a_slot_goes_round_though_those_who_wait_are_cancelled() -> None:
 
     with listening(one_at_a_time) as (address, _came):
         assert run(call(address)) == ["OK"] * 40
+
+
+def test_a_server_that_greets_and_leaves_is_unavailable_and_not_stormed() -> None:
+    async def greet_and_leave(reader, writer) -> None:
+        writer.write(GREETING + goaway(0, Fault.NO_ERROR))
+        with suppress(OSError):
+            await reader.read()
+
+    async def call(address: str) -> set[str]:
+        channel = Http2Channel(Address(emulator_host=address))
+        codes = {code for _ in range(50) for code in [await code_of(channel, timeout_s=5)]}
+        await channel.close()
+        return codes
+
+    with listening(greet_and_leave) as (address, came):
+        assert run(call(address)) == {"UNAVAILABLE"}
+    assert 1 <= len(came) < 20
+
+
+def test_a_server_that_never_greets_is_hung_up_on() -> None:
+    hung_up: list[int] = []
+
+    async def say_nothing(reader, _writer) -> None:
+        with suppress(OSError):
+            await reader.read()
+        hung_up.append(1)
+
+    async def call(address: str) -> str:
+        channel = Http2Channel(Address(emulator_host=address), connect_within_s=0.1)
+        code = await code_of(channel, timeout_s=10)
+        await asyncio.wait_for(until(lambda: bool(hung_up)), 10)
+        await channel.close()
+        return code
+
+    with listening(say_nothing) as (address, _came):
+        assert run(call(address)) == "UNAVAILABLE"
