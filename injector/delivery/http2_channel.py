@@ -121,7 +121,7 @@ class Http2Channel:
         try:
             async with asyncio.timeout(self._connect_within_s):
                 link = await self._new_link()
-        except (OSError, ssl.SSLError, TimeoutError) as error:
+        except (OSError, UnicodeError) as error:  # of TLS, of time, of a name that none may be
             self._back_off(str(error) or type(error).__name__)
             raise CallFailed("UNAVAILABLE", self._why) from error
         finally:

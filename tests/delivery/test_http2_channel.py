@@ -3,6 +3,8 @@
 import asyncio
 from contextlib import suppress
 
+import pytest
+
 from injector.delivery.address import Address
 from injector.delivery.http2_channel import Http2Channel
 from injector.http2.frames import Fault, Type, frame, goaway
@@ -96,3 +98,14 @@ def test_a_server_that_never_greets_is_hung_up_on() -> None:
 
     with listening(say_nothing) as (address, _came):
         assert run(call(address)) == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64 + ".test", "nowhere.invalid"])
+def test_a_host_that_no_name_can_be_is_unavailable(host: str) -> None:
+    async def call() -> str:
+        channel = Http2Channel(Address(emulator_host=f"{host}:80"))
+        code = await code_of(channel, timeout_s=10)
+        await channel.close()
+        return code
+
+    assert run(call()) == "UNAVAILABLE"
