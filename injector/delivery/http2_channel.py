@@ -13,6 +13,7 @@ import certifi
 from injector.delivery.address import Address
 from injector.delivery.channel import CallFailed
 from injector.delivery.credentials import Metadata
+from injector.delivery.dial import dial
 from injector.delivery.http2_link import LATE, Link
 from injector.delivery.user_agent import USER_AGENT
 from injector.http2.answers import Answer
@@ -136,11 +137,12 @@ class Http2Channel:
             authority=f"{self._host}:{self._port}",
             user_agent=USER_AGENT,
         )
+        host = self._host.strip("[]")
         transport, link = await self._loop.create_connection(
             lambda: Link(heads, most_streams=self._most_streams),
-            self._host.strip("[]"),
-            self._port,
+            sock=await dial(host, self._port),
             ssl=self._tls,
+            server_hostname=host if self._tls else None,
         )
         self._links.add(link)
         link.gone.add_done_callback(lambda _: self._links.discard(link))
