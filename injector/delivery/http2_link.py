@@ -161,6 +161,13 @@ class Link(asyncio.Protocol):
         if self._queue:
             self.offer_room()
         if self._session.leaving and not self._open:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Close, without waiting for a server that reads no more."""
+        if self._transport.get_write_buffer_size():
+            self._transport.abort()
+        else:
             self._transport.close()
 
     def _look_at(self, when: float) -> None:

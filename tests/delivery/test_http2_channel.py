@@ -1,14 +1,16 @@
 """Our own channel before servers that greet, limit, leave and fall silent as they please."""
 
 import asyncio
+import threading
 from contextlib import suppress
 
 import pytest
 
 from injector.delivery.address import Address
+from injector.delivery.channel import CallFailed
 from injector.delivery.http2_channel import Http2Channel
-from injector.http2.frames import Fault, Type, frame, goaway
-from tests.delivery.test_channels import code_of, listening, run, until
+from injector.http2.frames import Fault, Setting, Type, frame, goaway, settings_frame, window_update
+from tests.delivery.test_channels import ask, code_of, listening, run, until
 from tests.http2.h2_server import H2Server
 
 GREETING = frame(Type.SETTINGS, 0, 0)
@@ -109,3 +111,30 @@ def test_a_host_that_no_name_can_be_is_unavailable(host: str) -> None:
         return code
 
     assert run(call()) == "UNAVAILABLE"
+
+
+def test_a_server_that_reads_no_more_is_hung_up_on() -> None:
+    read: list[int] = []
+    left = threading.Event()
+
+    async def read_too_late(reader, writer) -> None:
+        writer.write(settings_frame((Setting.INITIAL_WINDOW_SIZE, 2**30)))
+        writer.write(window_update(0, 2**30))
+        await until(left.is_set)
+        with suppress(OSError):
+            while data := await reader.read(1_000_000):
+                read.append(len(data))
+        read.append(0)
+
+    async def call(address: str) -> str:
+        channel = Http2Channel(Address(emulator_host=address))
+        with pytest.raises(CallFailed) as failed:
+            await ask(channel, bytes(40_000_000), timeout_s=0.5)
+        left.set()
+        await asyncio.wait_for(until(lambda: bool(read) and read[-1] == 0), 10)
+        await channel.close()
+        return failed.value.code
+
+    with listening(read_too_late) as (address, _came):
+        assert run(call(address)) == "DEADLINE_EXCEEDED"
+    assert sum(read) < 40_000_000
