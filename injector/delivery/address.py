@@ -3,8 +3,6 @@
 import re
 from dataclasses import dataclass
 
-from requests.utils import get_environ_proxies
-
 from injector.errors import Misused
 
 SERVICE = "cloudtasks.googleapis.com"
@@ -65,15 +63,6 @@ class Address:
     def width(self) -> int:
         """Return how many calls may be on their way at once."""
         return self.channels * self.streams
-
-    @property
-    def proxied(self) -> bool:
-        """Say whether this machine's settings lead the way there through a proxy.
-
-        An emulator is always reached directly.
-        """
-        url = f"https://{self.target()}"
-        return not self.emulated and "https" in get_environ_proxies(url)
 
     def host_and_port(self) -> tuple[str, int]:
         """Return the two apart; an IPv6 address keeps its brackets."""

@@ -12,6 +12,7 @@ from injector.delivery.grpc_channel import GrpcChannel
 from injector.delivery.http2_channel import Http2Channel
 from injector.delivery.limited import Turns
 from injector.delivery.ports import NO_TOKEN, OUT_OF_TIME
+from injector.delivery.proxies import proxied
 from injector.errors import Misused, Retryable
 from injector.pacing.limiter import call_timeout_s
 
@@ -75,6 +76,6 @@ class Line:
 
 def _open_channel(address: Address, number: int) -> Channel:
     """Open a channel of ours, or gRPC's where that is asked for or has to find its way."""
-    if address.by_grpc or address.proxied:
+    if address.by_grpc or proxied(address):
         return GrpcChannel(address, number)
     return Http2Channel(address)

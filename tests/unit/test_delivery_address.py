@@ -1,6 +1,7 @@
 import pytest
 
 from injector.delivery.address import Address, parse_address
+from injector.delivery.proxies import proxied
 from injector.errors import Misused
 
 
@@ -68,7 +69,7 @@ def test_an_address_of_no_use_is_refused_when_it_is_made(fields: dict[str, objec
 
 
 @pytest.mark.parametrize(
-    ("variables", "proxied"),
+    ("variables", "leads_through_one"),
     [
         ({}, False),
         ({"https_proxy": "http://proxy.example:3128"}, True),
@@ -78,15 +79,15 @@ def test_an_address_of_no_use_is_refused_when_it_is_made(fields: dict[str, objec
     ],
 )
 def test_a_proxy_is_known_by_this_machines_settings(
-    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, *, proxied: bool
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, *, leads_through_one: bool
 ) -> None:
     for name in ("all_proxy", "https_proxy", "http_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert Address().proxied is proxied
-    assert not Address(emulator_host="localhost").proxied
+    assert proxied(Address()) is leads_through_one
+    assert not proxied(Address(emulator_host="localhost"))
 
 
 def test_host_and_port_come_apart() -> None:
