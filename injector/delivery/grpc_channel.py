@@ -20,7 +20,7 @@ class GrpcChannel:
     """
 
     def __init__(self, address: Address, number: int) -> None:
-        self._channel = _open(address, number)
+        self._channel: grpc.aio.Channel | None = _open(address, number)
         self._methods: dict[str, grpc.aio.UnaryUnaryMultiCallable] = {}
 
     async def invoke(
@@ -29,6 +29,8 @@ class GrpcChannel:
         """Send a serialized request and return the serialized answer; raises CallFailed."""
         method = self._methods.get(path)
         if method is None:
+            if self._channel is None:
+                raise CallFailed("CANCELLED", "the connection was closed")
             method = self._methods[path] = self._channel.unary_unary(path)
         try:
             answer: bytes = await method(
@@ -45,7 +47,9 @@ class GrpcChannel:
     async def close(self) -> None:
         """End all calls, close the channel and forget it: gRPC stops with the last one."""
         self._methods.clear()
-        await self._channel.close()
+        channel, self._channel = self._channel, None
+        if channel:
+            await channel.close()
 
 
 @functools.lru_cache(8192)

@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import Callable
-from itertools import cycle
 
 from injector.delivery.address import Address
 from injector.delivery.channel import Around, CallFailed, Channel, bare
@@ -29,7 +28,7 @@ class Line:
     ) -> None:
         channels = range(address.channels)
         self._channels = [around(_open_channel(address, number)) for number in channels]
-        self._next = cycle(self._channels).__next__
+        self._turn = 0
         self._token = None if address.emulated else AccessToken(load, draw=random.random)
         self._now = asyncio.get_running_loop().time
         self.closed = False
@@ -43,9 +42,9 @@ class Line:
         What the call may take counts from here, where it leaves. Every other end than OK is
         raised as CallFailed, and no error of gRPC gets past this place.
         """
+        token = await self._authorization() if self._token else ()
         if self.closed:
             raise CallFailed("CANCELLED", "the connection was closed")
-        token = await self._authorization() if self._token else ()
         timeout = call_timeout_s(deadline - self._now(), most_s=min(most_s, LONGEST_S))
         if not timeout:
             raise CallFailed(OUT_OF_TIME, "the time for it was over before it was sent")
@@ -63,6 +62,11 @@ class Line:
         self.closed = True
         while self._channels:
             await self._channels.pop().close()
+
+    def _next(self) -> Channel:
+        """Return the next channel in turn."""
+        self._turn += 1
+        return self._channels[self._turn % len(self._channels)]
 
     async def _authorization(self) -> Metadata:
         assert self._token

@@ -1,5 +1,6 @@
 """Creators in real processes: forked, threaded, stopped; what they hold open, and for how long."""
 
+import gc
 import os
 import socket
 import subprocess
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+
+import grpc
 
 from injector.delivery.address import Address
 from injector.delivery.connection import Connection
@@ -159,6 +162,17 @@ def test_close_lets_go_of_threads_and_sockets(service: Service) -> None:
     assert threading.active_count() > threads
     connection.close()
     assert [each.name for each in threading.enumerate() if each.name == "injector-delivery"] == []
+
+
+def test_a_closed_connection_by_grpc_leaves_no_channel_behind(service: Service) -> None:
+    """Its asyncio half must be gone before a fork."""
+    connection = Connection(Address(emulator_host=service.address, by_grpc=True))
+    creator = make_creator(connection, Delivery(mode="single"))
+    (result,) = creator.create_all([Create(QUEUE, "t", "http://t.test/")], budget_s=20)
+    connection.close()
+    gc.collect()
+    channels = [one for one in gc.get_objects() if isinstance(one, grpc.aio.Channel)]
+    assert (result.outcome, channels) == (Outcome.CREATED, [])
 
 
 def test_closing_while_threads_create_leaves_nobody_waiting(service: Service) -> None:
