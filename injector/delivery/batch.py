@@ -5,7 +5,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from uuid import uuid4
 
-import grpc
 from google.cloud.tasks_v2 import types
 from google.longrunning.operations_pb2 import GetOperationRequest, Operation
 
@@ -16,6 +15,7 @@ from injector.delivery.line import Line
 from injector.delivery.ports import Result
 from injector.delivery.verdict import CREATED, OVERLOAD_FAULTS, judge
 from injector.errors import InjectorError
+from injector.http2.answers import code_of
 from injector.pacing.backoff import full_jitter
 from injector.wire import batch_create_tasks_request
 
@@ -26,7 +26,6 @@ FIRST_POLL_S = 0.1
 LONGEST_POLL_S = 2.0
 IDS_KEPT = 1000
 
-_CODES: dict[int, str] = {code.value[0]: code.name for code in grpc.StatusCode}
 REFUSALS = frozenset({"UNIMPLEMENTED", "PERMISSION_DENIED", "INVALID_ARGUMENT"})
 
 _State = types.BatchCreateTasksMetadata.State
@@ -137,11 +136,6 @@ def _unnamed(operation: Operation, state: int, queue: str) -> Result:
         return CREATED
     code = code_of(operation.error.code)
     return judge(code if code != "OK" else "UNKNOWN", operation.error.message, queue)
-
-
-def code_of(number: int) -> str:
-    """Return the name of a status code."""
-    return _CODES.get(number, "UNKNOWN")
 
 
 class _RequestIds:

@@ -7,11 +7,12 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 from google.cloud.tasks_v2 import types
 from google.longrunning.operations_pb2 import GetOperationRequest, Operation
 
-from injector.delivery.batch import GET_OPERATION, code_of
+from injector.delivery.batch import GET_OPERATION
 from injector.delivery.channel import CallFailed
 from injector.delivery.cloud_tasks import routing
 from injector.delivery.line import Line
 from injector.delivery.ports import Deleted
+from injector.http2.answers import code_of
 
 BATCH_DELETE = "/google.cloud.tasks.v2.CloudTasks/BatchDeleteTasks"
 DELETE = "/google.cloud.tasks.v2.CloudTasks/DeleteTask"

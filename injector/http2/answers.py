@@ -107,19 +107,23 @@ def meaning(fields: Fields) -> Meaning:
     status = None
     if "grpc-status" in text:
         words = unquote(text.get("grpc-message", ""), errors="replace")
-        status = Answer(_code(text["grpc-status"]), words)
-    http_status = text.get(":status", "0")
+        status = Answer(code_of(_number(text["grpc-status"])), words)
     return Meaning(
-        int(http_status) if http_status.isdecimal() and len(http_status) < 4 else 500,
+        _number(text.get(":status", "0")),
         text.get("content-type", "application/grpc").startswith("application/grpc"),
         status,
     )
 
 
-def whole(body: bytes) -> Answer:
+def _number(text: str) -> int:
+    """Read a status, of HTTP or gRPC; what is none of theirs is 999."""
+    return int(text) if text.isdecimal() and len(text) < 4 else 999
+
+
+def whole(body: bytes | bytearray) -> Answer:
     """Return a call's good end, if the body is one whole message as it is."""
     if len(body) >= PREFIX_BYTES and not body[0]:
-        message = body[PREFIX_BYTES:]
+        message = bytes(body[PREFIX_BYTES:])
         if len(message) == int.from_bytes(body[1:PREFIX_BYTES], "big"):
             return Answer("OK", "", message)
     return Answer("INTERNAL", "the answer is not one uncompressed message")
@@ -135,6 +139,6 @@ def of_reset(fault: int, *, answering: bool) -> Answer:
     )
 
 
-def _code(number: str) -> str:
-    known = number.isdecimal() and len(number) < 3 and int(number) < len(CODES)
-    return CODES[int(number)] if known else "UNKNOWN"
+def code_of(number: int) -> str:
+    """Return the name of a status code."""
+    return CODES[number] if 0 <= number < len(CODES) else "UNKNOWN"
