@@ -36,7 +36,7 @@ class _Call:
     """A call that has not ended: whether its headers were seen, and what came of its answer."""
 
     seen: bool = False
-    body: bytes = b""
+    body: bytes | bytearray = b""
 
 
 class ClientSession(Side[Requests]):
@@ -122,7 +122,11 @@ class ClientSession(Side[Requests]):
             return
         if flags & PADDED:
             payload = frames.unpadded(flags & PADDED, payload)
-        call.body = call.body + payload if call.body else payload
+        if call.body:
+            call.body = bytearray(call.body) if isinstance(call.body, bytes) else call.body
+            call.body += payload
+        else:
+            call.body = payload
         if not call.seen or flags & END_STREAM:
             self._stop(stream, UNFINISHED)
         elif len(call.body) > MAX_ANSWER_BYTES + PREFIX_BYTES:
