@@ -22,6 +22,9 @@ SERVICE = "cloud-tasks-injector"
 EXPORT_WITHIN_S = 2
 """A process that ends waits for its last spans, and has ten seconds in all."""
 
+SETTLED = "ALREADY_EXISTS"
+"""The one status other than OK that is no error: the task is there."""
+
 UNTRACED = "healthz?$,readyz?$,metrics$"
 
 
@@ -70,7 +73,8 @@ class TracedChannel:
                 )
             except CallFailed as failed:
                 span.set_attribute("rpc.grpc.status_code", CODES.index(failed.code))
-                span.set_status(Status(StatusCode.ERROR, failed.code))
+                if failed.code != SETTLED:
+                    span.set_status(Status(StatusCode.ERROR, failed.code))
                 raise
             span.set_attribute("rpc.grpc.status_code", 0)
             return answer
