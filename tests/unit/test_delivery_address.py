@@ -73,7 +73,9 @@ def test_an_address_of_no_use_is_refused_when_it_is_made(fields: dict[str, objec
     [
         ({}, False),
         ({"https_proxy": "http://proxy.example:3128"}, True),
-        ({"http_proxy": "http://proxy.example:3128"}, False),
+        ({"http_proxy": "http://proxy.example:3128"}, True),
+        ({"grpc_proxy": "http://proxy.example:3128"}, True),
+        ({"ftp_proxy": "http://proxy.example:3128"}, False),
         ({"https_proxy": "http://p.example", "no_proxy": "googleapis.com,localhost"}, False),
         ({"https_proxy": "http://p.example", "no_proxy": "other.example"}, True),
     ],
@@ -81,7 +83,7 @@ def test_an_address_of_no_use_is_refused_when_it_is_made(fields: dict[str, objec
 def test_a_proxy_is_known_by_this_machines_settings(
     variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, *, leads_through_one: bool
 ) -> None:
-    for name in ("all_proxy", "https_proxy", "http_proxy", "no_proxy"):
+    for name in ("all_proxy", "grpc_proxy", "https_proxy", "http_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     for name, value in variables.items():
