@@ -2,8 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,80 +11,17 @@ import pytest
 
 from injector.delivery.address import Address
 from injector.delivery.channel import CallFailed, Channel
-from injector.delivery.cloud_tasks import CREATE_TASK
 from injector.delivery.grpc_channel import GrpcChannel
 from injector.delivery.http2_channel import Http2Channel
-from injector.delivery.ports import Create
-from injector.event_loops import loops
 from injector.http2.frames import Type, frame
-from injector.wire import create_task_request
+from tests.delivery.channels import Opening, ask, code_of, listening, request, run, until
 from tests.scripted_credentials import self_signed
-from tests.scripted_service import Answer, Service, looping, serve
-
-QUEUE = "projects/p/locations/l/queues/q"
-
-Opening = Callable[[Address], Channel]
-
-
-def request(number: int = 0, body: bytes = b"") -> bytes:
-    return create_task_request(Create(QUEUE, f"t{number}", "http://t.test/", body))
-
-
-async def ask(channel: Channel, message: bytes, *, timeout_s: float = 20, token=()) -> bytes:
-    about = (("x-goog-request-params", "parent=q"),)
-    return await channel.invoke(CREATE_TASK, message, timeout_s=timeout_s, about=about, token=token)
-
-
-async def until(happens: Callable[[], bool]) -> None:
-    while not happens():  # noqa: ASYNC110  # it happens on another thread
-        await asyncio.sleep(0.01)
-
-
-async def code_of(channel: Channel, **options: float) -> str:
-    try:
-        await ask(channel, request(), **options)
-    except CallFailed as failed:
-        return failed.code
-    return "OK"
-
-
-def run(work) -> object:
-    with asyncio.Runner(loop_factory=loops.new_event_loop) as runner:
-        return runner.run(work)
+from tests.scripted_service import Answer, Service, serve
 
 
 @pytest.fixture(params=["ours", "grpc"])
 def opening(request) -> Opening:
     return Http2Channel if request.param == "ours" else lambda address: GrpcChannel(address, 0)
-
-
-@contextmanager
-def listening(serve_one, tls: ssl.SSLContext | None = None) -> Iterator[tuple[str, list[int]]]:
-    """Serve connections on a port by a coroutine; give the address, and a list of who came."""
-    came: list[int] = []
-
-    async def serve(reader, writer) -> None:
-        came.append(1)
-        with suppress(asyncio.CancelledError):
-            await serve_one(reader, writer)
-        writer.close()
-
-    async def start() -> asyncio.Server:
-        return await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
-
-    async def stop(server: asyncio.Server) -> None:
-        server.close()
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
-
-    with looping() as loop:
-        server = asyncio.run_coroutine_threadsafe(start(), loop).result()
-        try:
-            yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", came
-        finally:
-            asyncio.run_coroutine_threadsafe(stop(server), loop).result()
 
 
 def test_an_error_arrives_with_its_code_and_its_words(service: Service, opening: Opening) -> None:
@@ -193,21 +129,21 @@ def test_a_token_that_no_header_may_hold_fails_its_call_alone(service: Service) 
 def test_a_server_that_lets_connections_live_for_a_moment_loses_no_call(
     stack: ExitStack,
 ) -> None:
-    ages = (("grpc.max_connection_age_ms", 100), ("grpc.max_connection_age_grace_ms", 5_000))
+    ages = (("grpc.max_connection_age_ms", 500), ("grpc.max_connection_age_grace_ms", 5_000))
     service = stack.enter_context(serve(Service(plan=lambda _: Answer(delay_s=0.05)), options=ages))
 
     async def call() -> list[str]:
         channel = Http2Channel(Address(emulator_host=service.address))
 
         async def some(first: int) -> list[str]:
-            return [await code_of_create(channel, first + each) for each in range(20)]
+            return [await code_of_create(channel, first + each) for each in range(30)]
 
-        codes = await asyncio.gather(*(some(20 * each) for each in range(40)))
+        codes = await asyncio.gather(*(some(30 * each) for each in range(20)))
         await channel.close()
         return [code for some in codes for code in some]
 
     assert set(run(call())) == {"OK"}
-    assert len(service.peers) > 3
+    assert len(service.peers) > 1
     assert set(service.sent().values()) == {1}
 
 
@@ -241,7 +177,7 @@ def test_a_slow_server_that_shows_signs_of_life_keeps_its_connection(service: Se
 
     async def call() -> str:
         channel = Http2Channel(Address(emulator_host=service.address))
-        slow = asyncio.create_task(code_of(channel, timeout_s=0.5))
+        slow = asyncio.create_task(code_of(channel, timeout_s=3))
         await until(lambda: service.running > 0)
         for number in range(1, 4):
             await ask(channel, request(number))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.delivery.dial import by_turns, dial, first_of
-from tests.delivery.test_channels import run
+from tests.delivery.channels import run
 
 V4, V6 = socket.AF_INET, socket.AF_INET6
 PLACES = st.lists(st.tuples(st.sampled_from([V4, V6]), st.tuples(st.text(), st.just(1))))

@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import DataReceived, Event, RequestReceived, StreamEnded, StreamReset
+from h2.events import (
+    DataReceived,
+    Event,
+    RequestReceived,
+    SettingsAcknowledged,
+    StreamEnded,
+    StreamReset,
+)
 from h2.settings import SettingCodes
 
 from injector.http2.answers import Answer
@@ -27,6 +34,7 @@ class H2Server:
         self.bodies: dict[int, bytes] = {}
         self.reset: list[int] = []
         self.most_open = 0
+        self.acknowledged = 0
 
     def limit(self, **settings: int) -> None:
         """Announce settings, by h2's names for them."""
@@ -48,6 +56,8 @@ class H2Server:
             size = event.flow_controlled_length
             if size:
                 self.connection.acknowledge_received_data(size, event.stream_id)
+        elif isinstance(event, SettingsAcknowledged):
+            self.acknowledged += 1
         elif isinstance(event, StreamEnded):
             self.answer(self, event.stream_id, self.bodies[event.stream_id])
         elif isinstance(event, StreamReset):
