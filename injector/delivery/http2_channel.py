@@ -7,6 +7,7 @@ many at once, whose answers are hardly looked at.
 
 import asyncio
 import ssl
+from functools import lru_cache
 
 import certifi
 
@@ -20,17 +21,28 @@ from injector.http2.answers import Answer
 from injector.http2.heads import HeadWriter, Unsendable
 
 CONNECT_WITHIN_S = 20.0
+STALE_S = 120.0
+"""A connection that has lain idle so long may be dead without a word, as routers and frontends
+forget one; a new one costs less than a call that waits for its time-out."""
+
 FIRST_BACKOFF_S = 0.1
 LONGEST_BACKOFF_S = 5.0
-"""Attempts to connect that fail follow each other at twice the distance, from the first to the
-longest; calls in between fail at once."""
+"""Connections follow each other at twice the distance, from the first to the longest, as long as
+no call on one is answered; calls in between fail at once."""
 
 
 class Http2Channel:
     """Keeps a connection for as long as it lasts, and opens the next when one is needed."""
 
-    def __init__(self, address: Address, *, connect_within_s: float = CONNECT_WITHIN_S) -> None:
+    def __init__(
+        self,
+        address: Address,
+        *,
+        connect_within_s: float = CONNECT_WITHIN_S,
+        stale_s: float = STALE_S,
+    ) -> None:
         self._connect_within_s = connect_within_s
+        self._stale_s = stale_s
         self._host, self._port = address.host_and_port()
         self._tls = None if address.emulated else _tls(address.root_certificates)
         self._most_streams = address.streams
@@ -73,7 +85,7 @@ class Http2Channel:
         self, path: str, request: bytes, until: float, about: Metadata, token: Metadata
     ) -> Answer:
         link = self._link
-        if link is None or link.room <= 0:
+        if link is None or link.room <= 0 or link.idle_s > self._stale_s:
             link = await self._link_with_room(until)
         timeout_s = until - self._loop.time()
         if timeout_s <= 0:
@@ -85,16 +97,21 @@ class Http2Channel:
             link.offer_room()
             raise CallFailed("INTERNAL", str(error)) from error
         try:
-            return await end
+            answer = await end
         except asyncio.CancelledError:
             link.give_up(stream)
             raise
+        if self._backoff_s and answer.code != "UNAVAILABLE":
+            self._backoff_s = self._not_before = 0.0
+        return answer
 
     async def _link_with_room(self, until: float) -> Link:
         try:
             async with asyncio.timeout_at(until):
                 while True:
                     link = self._link
+                    if link is not None and link.idle_s > self._stale_s:
+                        link.leave()
                     if link is None or link.leaving:
                         link = await self._connected()
                     if link.room > 0:
@@ -127,7 +144,7 @@ class Http2Channel:
             raise CallFailed("UNAVAILABLE", self._why) from error
         finally:
             self._connecting = None
-        self._backoff_s = 0.0
+        self._back_off("the connection before was lost without an answer")
         self._link = link
         return link
 
@@ -168,6 +185,7 @@ class Http2Channel:
         self._not_before = self._loop.time() + self._backoff_s
 
 
+@lru_cache(4)
 def _tls(root_certificates: bytes) -> ssl.SSLContext:
     if root_certificates:
         context = ssl.create_default_context(cadata=root_certificates.decode())

@@ -83,6 +83,16 @@ class Link(asyncio.Protocol):
         """Tell whether no more calls may begin here."""
         return self._session.leaving
 
+    @property
+    def idle_s(self) -> float:
+        """Return for how many seconds nothing has been heard while no call was under way."""
+        return 0.0 if self._open else self._loop.time() - self._heard
+
+    def leave(self) -> None:
+        """Let no more calls begin, and close when the last has ended."""
+        self._session.leave()
+        self._flush()
+
     def begin(
         self, path: str, request: bytes, *, timeout_s: float, about: Metadata, token: Metadata
     ) -> tuple[int, asyncio.Future[Answer]]:

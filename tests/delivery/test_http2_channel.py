@@ -10,7 +10,7 @@ from injector.delivery.address import Address
 from injector.delivery.channel import CallFailed
 from injector.delivery.http2_channel import Http2Channel
 from injector.http2.frames import Fault, Setting, Type, frame, goaway, settings_frame, window_update
-from tests.delivery.test_channels import ask, code_of, listening, run, until
+from tests.delivery.channels import ask, code_of, listening, run, until
 from tests.http2.h2_server import H2Server
 
 GREETING = frame(Type.SETTINGS, 0, 0)
@@ -29,7 +29,7 @@ def test_calls_that_wait_for_room_begin_when_the_server_makes_some() -> None:
         server = H2Server()
         server.limit(MAX_CONCURRENT_STREAMS=0)
         talking = asyncio.create_task(talk(server, reader, writer))
-        await asyncio.sleep(0.3)
+        await until(lambda: server.acknowledged > 1)
         server.limit(MAX_CONCURRENT_STREAMS=100)
         writer.write(server.connection.data_to_send())
         await talking
@@ -66,9 +66,14 @@ def test_a_slot_goes_round_though_those_who_wait_are_cancelled() -> None:
         assert run(call(address)) == ["OK"] * 40
 
 
-def test_a_server_that_greets_and_leaves_is_unavailable_and_not_stormed() -> None:
+@pytest.mark.parametrize("between", [None, 0.0, 0.001])
+def test_a_server_that_greets_and_leaves_is_unavailable_and_not_stormed(between) -> None:
     async def greet_and_leave(reader, writer) -> None:
-        writer.write(GREETING + goaway(0, Fault.NO_ERROR))
+        writer.write(GREETING)
+        if between is not None:
+            await writer.drain()
+            await asyncio.sleep(between)
+        writer.write(goaway(0, Fault.NO_ERROR))
         with suppress(OSError):
             await reader.read()
 
@@ -138,3 +143,23 @@ def test_a_server_that_reads_no_more_is_hung_up_on() -> None:
     with listening(read_too_late) as (address, _came):
         assert run(call(address)) == "DEADLINE_EXCEEDED"
     assert sum(read) < 40_000_000
+
+
+def test_a_connection_that_lay_idle_for_long_is_left_for_a_new_one() -> None:
+    async def answer(reader, writer) -> None:
+        await talk(H2Server(), reader, writer)
+
+    async def call(address: str, stale_s: float) -> list[str]:
+        channel = Http2Channel(Address(emulator_host=address), stale_s=stale_s)
+        codes = []
+        for _ in range(2):
+            codes.append(await code_of(channel))
+            await asyncio.sleep(0.05)
+        codes += await asyncio.gather(*(code_of(channel) for _ in range(5)))
+        await channel.close()
+        return codes
+
+    for stale_s, connections in ((60.0, 1), (0.01, 3)):
+        with listening(answer) as (address, came):
+            assert run(call(address, stale_s)) == ["OK"] * 7
+        assert len(came) == connections
