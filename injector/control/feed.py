@@ -150,15 +150,21 @@ class Feeder:
         pinning = self._pinning(group, pace, layout_at)
         return self._fill(slots, orders, group, pinning, Fed(mark), now=now, time_left=time_left)
 
-    def release(self, group: Group, tries: Mapping[str, int], *, most: int, now: float) -> None:
-        """Let chunks that wait for queues be fed again: so many for each, and `most` in all."""
+    def release(
+        self, group: Group, tries: Mapping[str, int], *, most: int, now: float
+    ) -> Mapping[str, int]:
+        """Let chunks that wait for queues be fed again: so many for each, and `most` in all.
+
+        Returns how many were let go for each.
+        """
         jobs = self._running(group)
+        released: dict[str, int] = {}
         for queue, wanted in tries.items():
-            left = min(wanted, most)
-            most -= left
+            left = limit = min(wanted, most - sum(released.values()))
             for job in jobs:
                 left -= self.jobs.release(job.id, queue, limit=left, now=now) if left else 0
-            most += left
+            released[queue] = limit - left
+        return released
 
     def _running(self, group: Group) -> list[Job]:
         return [job for job in self.jobs.active(group.name) if job.state is JobState.RUNNING]

@@ -1,7 +1,7 @@
 """Queues of a group that take nothing while most of the others do: since when, and what to try.
 
-What was meant for them waits. Each tick lets a few chunks try again, more of them once nothing
-was refused since the tick before, and as few as at first when something was.
+What was meant for them waits. Each tick lets a few chunks try again: more of them once those that
+were let before have met no refusal, and as few as at first when one has.
 """
 
 from collections import Counter, defaultdict
@@ -14,6 +14,9 @@ from injector.pacing.signals import THROTTLED, Signals
 FIRST_TRY, GROWTH = 1, 4
 """How many chunks try a sick queue at each tick, and how many times as many once it takes them."""
 
+APART_S = 30.0
+"""How far apart tries are at least, so that a tick that comes twice lets nothing go twice."""
+
 FORGET_S = 180.0
 """After how long without a refusal a queue is well, unless something still waits for it."""
 
@@ -24,7 +27,8 @@ MINUTE_S = 60.0
 class SickQueue:
     """A queue that takes nothing; `code` is how it refuses, `since` and `seen` Unix seconds.
 
-    `tries` is how many chunks the next tick sends it.
+    `tries` is how many chunks the next try may send it. `released` is how many the last one let
+    go, at Unix second `tried_at`; 0 once that was judged, or when it shows nothing.
     """
 
     queue: str
@@ -32,6 +36,8 @@ class SickQueue:
     seen: float
     code: str
     tries: int = FIRST_TRY
+    released: int = 0
+    tried_at: float = 0.0
 
 
 def sick_queues(
@@ -39,12 +45,13 @@ def sick_queues(
     minutes: Sequence[Minute],
     *,
     now: float,
-    last_tick: float,
     waited_for: Collection[str] = (),
+    still: bool = False,
 ) -> tuple[SickQueue, ...]:
     """Bring what is known up to now, by the signals of the last minutes.
 
     `waited_for` are the queues that chunks wait for; one that is not known to be sick is tried.
+    While the injector queues stand `still`, nothing is tried, whatever was released.
     """
     found = {queue: SickQueue(queue, now, 0.0, "") for queue in waited_for}
     found |= {each.queue: each for each in known}
@@ -53,9 +60,37 @@ def sick_queues(
         since = before.since if now - before.seen < FORGET_S else first
         found[queue] = replace(before, since=since, seen=min(now, last + MINUTE_S), code=code)
     return tuple(
-        replace(each, tries=FIRST_TRY if each.seen > last_tick else GROWTH * each.tries)
+        replace(each, released=0) if still else _judged(each, now=now)
         for _, each in sorted(found.items())
         if now - each.seen < FORGET_S or each.queue in waited_for
+    )
+
+
+def _judged(sick: SickQueue, *, now: float) -> SickQueue:
+    """Let as few go as at first after a refusal, and more where those that were let met none."""
+    if sick.seen > sick.tried_at:
+        return replace(sick, tries=FIRST_TRY, released=0)
+    if not sick.released or not _due(sick, now=now):
+        return sick
+    return replace(sick, tries=GROWTH * sick.released, released=0)
+
+
+def _due(sick: SickQueue, *, now: float) -> bool:
+    return not 0 <= now - sick.tried_at < APART_S
+
+
+def tries_due(sick: Sequence[SickQueue], *, most: int, now: float) -> Mapping[str, int]:
+    """Return how many chunks may try each queue now, at most `most`."""
+    return {each.queue: min(each.tries, most) for each in sick if _due(each, now=now)}
+
+
+def tried(
+    sick: Sequence[SickQueue], released: Mapping[str, int], *, now: float
+) -> tuple[SickQueue, ...]:
+    """Keep how many were let go now."""
+    return tuple(
+        replace(each, released=count, tried_at=now) if (count := released.get(each.queue)) else each
+        for each in sick
     )
 
 

@@ -17,7 +17,15 @@ from injector.control.feed import Feeder, Pace
 from injector.control.growth import Spread, spread, take_over
 from injector.control.memory import Memory, Said, said
 from injector.control.ramp_state import RampState, evidence_from
-from injector.control.sickness import FORGET_S, SickQueue, refusing, sick_queues, told
+from injector.control.sickness import (
+    FORGET_S,
+    SickQueue,
+    refusing,
+    sick_queues,
+    told,
+    tried,
+    tries_due,
+)
 from injector.control.standing import Standing, Watcher
 from injector.control.turn import Turn
 from injector.delivery.ports import Queue, QueueAdmin
@@ -188,7 +196,7 @@ class Ticker:
         if not look.seen.work or look.seen.halted:
             return tick
         pace = Pace(decision.curve, decision.origin, decision.rate)
-        self._release(group, memory, rate=decision.rate, now=now)
+        memory = self._release(group, memory, rate=decision.rate, now=now)
         fed = self.feeder.top_up(
             group, pace, memory.mark, now=now, time_left=time_left, layout_at=grown.layout_at
         )
@@ -197,12 +205,13 @@ class Ticker:
         self._save(saved, replace(memory, mark=fed.mark, said=words))
         return replace(tick, said=words, due_in_s=decision.due_in_s, fed=fed.fed, refed=fed.refed)
 
-    def _release(self, group: Group, memory: Memory, *, rate: float, now: float) -> None:
+    def _release(self, group: Group, memory: Memory, *, rate: float, now: float) -> Memory:
         """Let chunks try the sick queues again: in half of the slots if others want any."""
         jobs = self.ledger.jobs.runnable(group.name)
         most = max(1, int(rate * MINUTE_S / (2 if jobs else 1)))
-        tries = {each.queue: each.tries for each in memory.sick}
-        self.feeder.release(group, tries, most=most, now=now)
+        tries = tries_due(memory.sick, most=most, now=now)
+        released = self.feeder.release(group, tries, most=most, now=now)
+        return replace(memory, sick=tried(memory.sick, released, now=now))
 
     def _look(self, group: Group, now: float) -> Look:
         """Finish what is done, and see how the group and its injector queues stand."""
@@ -216,7 +225,9 @@ class Ticker:
         since = evidence_from(memory.ramp, now=now, interval_s=group.ramp.interval_s)
         first = min(since, memory.ramp.ticked_at or since, now - FORGET_S)
         minutes = self._minutes(group, first, now=now)
-        memory = replace(memory, sick=self._sick(memory, minutes, running, now=now))
+        halted = next((queue.state.lower() for queue in queues if queue.state != "RUNNING"), "")
+        sick = self._sick(memory, minutes, running, now=now, still=not work or bool(halted))
+        memory = replace(memory, sick=sick)
         apart = refusing(memory.sick, len(group.queues), now=now)
         standing, notices = self._standing(group, since, now) if work else (Standing(), ())
         seen = Observation(
@@ -228,18 +239,22 @@ class Ticker:
             backlog_s=standing.late_s,
             found_rate=sum(queue.rate for queue in queues) if queues else None,
             capacity=self.capacity,
-            halted=next((q.state.lower() for q in queues if q.state != "RUNNING"), ""),
+            halted=halted,
         )
         notices = (*notices, *notice, *told(memory.sick, apart, now=now))
         return Look(kept, memory, queues, seen, finished, notices, apart)
 
     def _sick(
-        self, memory: Memory, minutes: Sequence[Minute], running: Sequence[str], *, now: float
+        self,
+        memory: Memory,
+        minutes: Sequence[Minute],
+        running: Sequence[str],
+        *,
+        now: float,
+        still: bool,
     ) -> tuple[SickQueue, ...]:
         waited_for = {queue for job in running for queue in self.ledger.jobs.waits_for(job)}
-        return sick_queues(
-            memory.sick, minutes, now=now, last_tick=memory.said.at, waited_for=waited_for
-        )
+        return sick_queues(memory.sick, minutes, now=now, waited_for=waited_for, still=still)
 
     def _spread(self, group: Group, look: Look, decision: Decision, *, now: float) -> Spread:
         """Decide on the queues that are new, by what was seen since that last changed."""

@@ -1,7 +1,11 @@
 """One queue of a group takes nothing: the others go on, and nothing is lost or doubled."""
 
+from dataclasses import replace
+
 import pytest
 
+from injector.control.memory import Memory
+from injector.control.sickness import GROWTH
 from injector.emulator.faults.plan import Effect, Fault
 from injector.emulator.rpc import Code
 from injector.ledger.ports import JobState
@@ -86,6 +90,38 @@ def test_an_outage_of_the_whole_group_still_cuts_the_rate(world):
     world.fault()
     world.finish()
     assert settled_once(world)
+
+
+def kept(world):
+    """Return what the controller knows of the one sick queue."""
+    (sick,) = Memory.from_json(world.ledger.groups.state(world.group.name).ramp_json).sick
+    return sick
+
+
+def test_what_waits_does_not_go_at_once_after_the_injector_queue_stood_still(world):
+    (injector_queue,) = world.group.injector_queues
+    world.submit(chunks=60)
+    refuse(world, Code.UNAVAILABLE, world.group.queues[0])
+    world.run(20)
+    world.admin.pause_queue(injector_queue)
+    world.run(40)
+    assert kept(world).tries <= GROWTH
+    world.admin.resume_queue(injector_queue)
+    waiting = world.totals.waiting
+    assert waiting > 20
+    world.tick()
+    assert world.totals.waiting >= waiting - GROWTH
+
+
+def test_a_tick_that_comes_twice_lets_nothing_go_twice(world):
+    world.submit(chunks=60)
+    refuse(world, Code.UNAVAILABLE, world.group.queues[0])
+    world.run(20)
+    world.tick()
+    known, waiting = kept(world), world.totals.waiting
+    world.tick()
+    assert world.totals.waiting == waiting > 20
+    assert replace(kept(world), seen=known.seen) == known
 
 
 def test_a_job_that_waits_is_resumed_as_it_was_after_a_pause(world):
