@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from pathlib import Path
+from shutil import rmtree
 
 import requests
 from google.auth.exceptions import GoogleAuthError
@@ -166,12 +167,7 @@ class Checks:
     def _store(self) -> Iterator[Finding]:
         url, name = self.settings.store_url, f".doctor-{secrets.token_hex(4)}"
         try:
-            folder = Folder.at(url) / name
-            made = folder.absent()
-            folder.put("probe", b"x")
-            whole = folder.read("probe") == b"x"
-            folder.remove()
-            _take_away(made)
+            whole = _gives_back(Folder.at(url) / name)
         except (InjectorError, OSError, ImportError) as error:
             mend = (
                 "give it in INJECTOR_STORE_URL; a bucket needs the extra gcs, and "
@@ -250,10 +246,25 @@ class Checks:
             yield ok("events", f"topic {topic} can be published to")
 
 
+def _gives_back(folder: Folder) -> bool:
+    """Say whether the folder keeps what is written there; nothing of it is left, come what may."""
+    made = (folder / "probe").absent()
+    try:
+        folder.put("probe", b"x")
+        try:
+            return folder.read("probe") == b"x"
+        finally:
+            folder.remove()
+    finally:
+        _take_away(made)
+
+
 def _take_away(made: Sequence[Path]) -> None:
-    """Remove folders that only the probe needed, unless something is in them meanwhile."""
-    with suppress(OSError):
-        for folder in made:
+    """Remove the probe's folder, the first, and those above that nothing else is in meanwhile."""
+    for probe in made[:1]:
+        rmtree(probe, ignore_errors=True)
+    for folder in made[1:]:
+        with suppress(OSError):
             folder.rmdir()
 
 

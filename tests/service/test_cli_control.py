@@ -277,6 +277,24 @@ def test_doctor_makes_no_folder_for_a_store_that_is_not_there_yet(well, folder, 
     assert list((folder / "new").iterdir()) == []
 
 
+def test_doctor_leaves_nothing_of_a_probe_that_failed_half_way(folder):
+    program = (
+        "import resource as r, sys; r.setrlimit(r.RLIMIT_FSIZE, (0, r.RLIM_INFINITY));"  # full
+        "from injector.cli.main import run; sys.exit(run(['doctor', '--json']))"
+    )
+    settings = {"INJECTOR_STORE_URL": "new/chunks", "INJECTOR_SERVICE_URL": "http://127.0.0.1:9"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | settings | {"CLOUDTASKS_EMULATOR_HOST": "127.0.0.1:8123"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = {each["name"]: each for each in json.loads(done.stdout)["findings"]}
+    assert "cannot be written" in found["store"]["said"]
+    assert not (folder / "new").exists()
+
+
 def test_doctor_leaves_no_probe_in_the_store(well, folder):
     run(["doctor"])
     assert not [path for path in folder.rglob("*") if path.is_file()]
