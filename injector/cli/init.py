@@ -1,6 +1,5 @@
 """`injector init`."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,8 +131,32 @@ def _identity(wanted: str) -> str:
     """Write the identity as the manifest has it; what is neither word is a field's name."""
     if wanted in {"index", "content"}:
         return wanted
-    is_plain = wanted.isidentifier() and wanted not in {"true", "false", "null"}
-    return f"{{field: {wanted if is_plain else json.dumps(wanted)}}}"
+    return f"{{field: {wanted if _reads_as_it_is(wanted) else _quoted(wanted)}}}"
+
+
+def _reads_as_it_is(name: str) -> bool:
+    """Say whether a manifest that has the name without quotes gives back the same text."""
+    from injector.manifest.document import read_document  # noqa: PLC0415  (only a field needs it)
+    from injector.manifest.nodes import Plain  # noqa: PLC0415
+
+    try:
+        document = read_document(f"identity: {{field: {name}}}")
+    except Misused:
+        return False
+    match document.value:
+        case {"identity": {"field": Plain(kind="text") as read}}:
+            return read == name and not document.problems
+    return False
+
+
+def _quoted(name: str) -> str:
+    """Quote the name as YAML does, without a sign that could be taken for a remark."""
+    plain = (each if each.isprintable() and each not in '"#\\' else _escaped(each) for each in name)
+    return f'"{"".join(plain)}"'
+
+
+def _escaped(sign: str) -> str:
+    return f"\\U{ord(sign):08X}"
 
 
 def _aligned(text: str) -> str:

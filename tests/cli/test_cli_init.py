@@ -2,11 +2,15 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from injector.cli.main import run
 from injector.manifest import load_manifest
+from injector.manifest.document import read_document
 
 
 def test_init_writes_a_manifest_that_validates_as_it_is_and_with_each_comment(folder, capsys):
@@ -22,12 +26,25 @@ def test_init_writes_a_manifest_that_validates_as_it_is_and_with_each_comment(fo
 
 @pytest.mark.parametrize(
     ("written", "identity"),
-    [("content", "content"), ("user_id", {"field": "user_id"}), ("user id", {"field": "user id"})],
+    [("content", "content"), ("user_id", {"field": "user_id"}), ("user id", {"field": "user id"})]
+    + [(word, {"field": word}) for word in ("yes", "no", "on", "True", "NULL", "a: b")],
 )
 def test_init_takes_what_makes_a_record_itself(folder, written, identity):
     assert run(["init", "--identity", written]) == 0
     found = load_manifest(folder / "job.yaml").model_dump(mode="json")["identity"]
     assert found == identity
+
+
+@given(name=st.text(min_size=1).filter(lambda name: name not in {"index", "content"}))
+@example(name='a"  # \\ b')
+@example(name="\U0001f600\x85\x07")
+def test_init_writes_any_field_so_that_the_manifest_gives_it_back(tmp_path_factory, name):
+    path = str(tmp_path_factory.getbasetemp() / "any.yaml")
+    assert run(["init", path, "--force", "--identity", name]) == 0
+    document = read_document(Path(path))
+    assert document.problems == ()
+    field = document.value["identity"]["field"]
+    assert (field, getattr(field, "kind", "text")) == (name, "text")
 
 
 def test_remarks_of_a_new_manifest_stand_in_one_column_or_above(folder):
