@@ -18,7 +18,7 @@ class FiniteRange(click.FloatRange):
         except ValueError:
             number = math.nan
         if not (math.isfinite(number) and _fits(number, self)):
-            self.fail(f"{value!r} will not do; give a number {_bounds(self)}", param, ctx)
+            self.fail(f"{value!r} will not do; give a number{_bounds(self)}", param, ctx)
         return number
 
 
@@ -31,7 +31,7 @@ class WholeRange(click.IntRange):
             number = int(value)
             if _fits(number, self):
                 return number
-        words = f"{value!r} will not do; give a whole number {_bounds(self)}"
+        words = f"{value!r} will not do; give a whole number{_bounds(self)}"
         raise click.BadParameter(words, ctx, param)
 
 
@@ -39,14 +39,19 @@ _Range = click.FloatRange | click.IntRange
 
 
 def _fits(number: float, bounds: _Range) -> bool:
-    """Tell whether the number is within the bounds; an upper one is always part of its range."""
-    least, most = bounds.min or 0, math.inf if bounds.max is None else bounds.max
-    return least <= number <= most and not (bounds.min_open and number == least)
+    """Tell whether the number is within the bounds, of which each may be missing or open."""
+    least = -math.inf if bounds.min is None else bounds.min
+    most = math.inf if bounds.max is None else bounds.max
+    is_open = (bounds.min_open and number == least) or (bounds.max_open and number == most)
+    return least <= number <= most and not is_open
 
 
 def _bounds(bounds: _Range) -> str:
-    """Say which numbers fit."""
-    least, most = f"{bounds.min or 0:g}", "" if bounds.max is None else f"{bounds.max:.15g}"
-    if bounds.min_open:
-        return f"above {least}" + (f", up to {most}" if most else "")
-    return f"from {least} to {most}" if most else f"of {least} or more"
+    """Say which numbers fit, such as ` above 0, up to 10`; nothing where all do."""
+    least = "" if bounds.min is None else f"{bounds.min:.15g}"
+    most = "" if bounds.max is None else f"{bounds.max:.15g}"
+    if least and most and not (bounds.min_open or bounds.max_open):
+        return f" from {least} to {most}"
+    above = least and (f" above {least}" if bounds.min_open else f" of {least} or more")
+    below = most and (f" below {most}" if bounds.max_open else f" up to {most}")
+    return ",".join(filter(None, (above, below)))
