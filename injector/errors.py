@@ -5,6 +5,7 @@
     │   ├── Conflict       contradicts what is already known                  → exit 2, HTTP 409
     │   │   └── Outdated   was meant for an older state of the thing          → exit 2, HTTP 412
     │   └── NotFound       names nothing that exists                          → exit 2, HTTP 404
+    │       └── NoSource   records that are not where they are said to be     → exit 2, HTTP 404
     ├── Refused            the caller's identity does not allow it            → HTTP 401 or 403
     ├── Rejected           one record or chunk, refused for good: listed, never sent again
     └── Retryable          not taken; the same again later may succeed        → HTTP 503
@@ -32,6 +33,10 @@ class Outdated(Conflict):
 
 class NotFound(Misused):
     """The input names a job, group or file that does not exist."""
+
+
+class NoSource(NotFound):
+    """A job's records are not where they are said to be."""
 
 
 class Refused(InjectorError):

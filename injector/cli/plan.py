@@ -61,7 +61,7 @@ def plan_of(path: Path, reading: Reading, url: str | None) -> Plan:
     )
     renderer = compile_job(manifest, group)
     source = reading.source(manifest, path)
-    with reading.placed(source, path), staging_bar() as progress:
+    with reading.placed(path), staging_bar() as progress:
         findings = look_through(source, renderer, now=settings.clock.now(), progress=progress)
     if not (findings.records or reading.allow_empty):
         raise Misused(f"{source.location}: 0 records; nothing to do")

@@ -13,7 +13,7 @@ import click
 from injector.cli.known_group import unknown_group
 from injector.cli.output import console, count
 from injector.cli.ranges import FiniteRange
-from injector.errors import Misused, NotFound
+from injector.errors import Misused, NoSource
 from injector.groups import Group
 from injector.manifest import load_groups, load_manifest, parse_manifest
 from injector.manifest.document import read_document
@@ -68,16 +68,15 @@ class Reading:
         )
 
     @contextmanager
-    def placed(self, source: Source, path: Path) -> Iterator[None]:
+    def placed(self, path: Path) -> Iterator[None]:
         """Tie a source that is not there to the line of the manifest that names it."""
         try:
             yield
-        except NotFound as error:
-            is_of_source = self.records is None and str(error).startswith(source.location)
-            if not (is_of_source and path.is_file()):
+        except NoSource as error:
+            if self.records is not None or not path.is_file():
                 raise
             place = read_document(path).place_of(("records",))
-            raise NotFound(
+            raise NoSource(
                 f"{path}:{place.line}:{place.column}: records: {error}; a path starts at the "
                 "manifest's folder"
             ) from error

@@ -94,7 +94,7 @@ def stage_and_plan(
     _check_queues(service, group)
     group = reading.group(manifest.group, settings) or group
     source = reading.source(manifest, path)
-    with reading.placed(source, path), staging_bar() as progress:
+    with reading.placed(path), staging_bar() as progress:
         staged = stage(source, manifest, store, clock=settings.clock, progress=progress)
     renderer = compile_job(manifest, group)
     findings = findings_of(staged, renderer, now=settings.clock.now())

@@ -13,7 +13,7 @@ from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
-from injector.errors import InjectorError, Misused, NotFound, Retryable
+from injector.errors import InjectorError, Misused, NoSource, NotFound, Retryable
 
 STDIN = "-"
 CONNECT_S = 10.0
@@ -93,10 +93,10 @@ class File:
 
 
 def find_files(location: str) -> list[File]:
-    """Return the files of a path, a glob (sorted) or a URL. Raises NotFound if there are none."""
+    """Return the files of a path, a glob (sorted) or a URL. Raises NoSource if there are none."""
     if location == STDIN:
         return [File("standard input")]
-    with speaking_of(location):
+    with speaking_of(location, missing=NoSource):
         fs, path = filesystem_of(location)
         if not any(mark in path for mark in "*?[") or fs.exists(path):
             return [_file(location, fs, fs.info(path))]
@@ -104,7 +104,7 @@ def find_files(location: str) -> list[File]:
         infos = [found[key] for key in sorted(found) if found[key]["type"] != "directory"]
         files = [_file(_name(info["name"], location, fs), fs, info) for info in infos]
     if not files:
-        raise NotFound(f"{location}: matches no file")
+        raise NoSource(f"{location}: matches no file")
     return files
 
 
@@ -155,17 +155,18 @@ def read_blocks(file: File, size: int, *, each: Callable[[bytes], object]) -> It
 
 
 @contextmanager
-def speaking_of(name: str) -> Iterator[None]:
+def speaking_of(name: str, *, missing: type[NotFound] = NotFound) -> Iterator[None]:
     """Turn what any file system may raise into the product's errors.
 
-    What the person can mend is Misused; all else may be gone the next time, so Retryable.
+    What the person can mend is Misused, `missing` where there is no such file; all else may be
+    gone the next time, so Retryable.
     """
     try:
         yield
     except InjectorError:
         raise
     except OSError as error:
-        raise _of_system(name, error) from error
+        raise _of_system(name, error, missing) from error
     except ImportError as error:
         raise Misused(f"{name}: needs a package that is not installed: {error}") from error
     except LookupError as error:
@@ -176,13 +177,13 @@ def speaking_of(name: str) -> Iterator[None]:
         raise _retryable(name, error) from error
 
 
-def _of_system(name: str, error: OSError) -> InjectorError:
+def _of_system(name: str, error: OSError, missing: type[NotFound]) -> InjectorError:
     if isinstance(error, FileNotFoundError):
         away = error.__cause__  # fsspec calls a file missing whose server does not answer
         return (
             _retryable(name, away)
             if isinstance(away, OSError)
-            else NotFound(f"{name}: there is no such file")
+            else missing(f"{name}: there is no such file")
         )
     if isinstance(error, PermissionError):
         return Misused(f"{name}: may not be opened: {error.strerror or error}")

@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from injector.cli.main import COMMANDS, run
+from injector.cli.reading import Reading
+from injector.errors import NotFound
 from tests.cli_samples import FINISHED, GROUPS, JOB, MANIFEST, QUEUES, URL, read, summary_of
 
 
@@ -72,6 +74,15 @@ def test_missing_records_are_told_with_the_line_that_names_them(folder, capsys):
     assert "m.yaml:3:1: records: userz.csv: there is no such file; a path starts at" in said
     assert run(["plan", "m.yaml", "--records", "nowhere.csv"]) == 2
     assert "m.yaml" not in capsys.readouterr().err
+
+
+def test_what_else_is_missing_is_not_taken_for_the_records_whatever_its_name(folder):
+    (folder / "m.yaml").write_text(MANIFEST)
+    reading = Reading(None, None, "skip", allow_empty=False, groups_file=None, latency_s=None)
+    other = NotFound("users.csv-chunks: holds no finished staging")
+    with pytest.raises(NotFound) as raised, reading.placed(folder / "m.yaml"):
+        raise other
+    assert raised.value is other
 
 
 def test_wrong_manifest_is_told_with_its_place(folder, capsys):
