@@ -11,7 +11,7 @@ import click
 from injector.cli.charts import draw, plot_option, write_svg
 from injector.cli.diagnosis_view import TITLE, Seen, curves_of, in_json, show
 from injector.cli.operating.place import queues_of
-from injector.cli.options import json_option, service_at, service_option
+from injector.cli.options import json_option, service_asked_once, service_option
 from injector.cli.output import console, moment, print_json, print_lines
 from injector.cli.trouble import seconds_of
 from injector.clock import Clock
@@ -130,9 +130,10 @@ def _sick(group: str, settings: Settings, url: str | None) -> Iterator[str]:
     if not group or "/queues/" in group or not (url or settings.service_url):
         return
     try:
-        found = service_at(url).group(group).get("sick")
-    except InjectorError:
-        return  # What Google's interfaces tell stands by itself.
+        found = service_asked_once(url).group(group).get("sick")
+    except InjectorError as error:  # What Google's interfaces tell stands by itself.
+        yield f"the service did not say which queues take no creates: {error}"
+        return
     for sick in found if isinstance(found, list) else ():
         since = f"since {moment(sick['since'])}, last at {moment(sick['seen'])}"
         yield f"{sick['queue']} takes no creates {since} ({sick['code']}); what is for it waits"

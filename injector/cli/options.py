@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -74,6 +75,11 @@ def service_at(url: str | None) -> Service:
     return Service(base_url, identity_of(settings, base_url), announce=_announce)
 
 
+def service_asked_once(url: str | None) -> Service:
+    """Return the same service, asked without a second attempt and without a word of waiting."""
+    return replace(service_at(url), attempts=1)
+
+
 def clock_note() -> dict[str, str]:
     """Say how time goes by in a local run whose clock runs faster; nothing elsewhere."""
     speed = read_settings_without_groups().clock_speed
@@ -106,10 +112,7 @@ def _job_ids(
 
 def _known(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Complete a job's id from the newest jobs of the environment's service, if it answers."""
-    settings = read_settings_without_groups()
-    url = settings.base_url.rstrip("/")
-    service = Service(url, identity_of(settings, url), attempts=1)
     with suppress(InjectorError):
-        found = islice(service.jobs(), COMPLETED)
+        found = islice(service_asked_once(None).jobs(), COMPLETED)
         return [str(job["id"]) for job in found if str(job["id"]).startswith(typed)]
     return []

@@ -178,6 +178,20 @@ def test_a_queue_that_the_service_knows_to_take_nothing_is_noted(
     assert ("(UNAVAILABLE); what is for it waits" in shown) is said
 
 
+def test_a_service_that_does_not_answer_is_asked_once_and_noted(capsys, monkeypatch):
+    url = "http://127.0.0.1:1/groups/slow"
+    monkeypatch.setenv("INJECTOR_SERVICE_URL", "http://127.0.0.1:1")
+    with responses.RequestsMock() as web:
+        web.get(url, status=503, json={"detail": "away"})
+        assert run(["diagnose", "slow", "--json"]) == 1
+        assert web.assert_call_count(url, 1)
+    shown = capsys.readouterr()
+    (note,) = json.loads(shown.out)["notes"]
+    assert note.startswith("the service did not say which queues take no creates: ")
+    assert note.endswith("answered 503: away")
+    assert "Trying again" not in shown.err
+
+
 def test_missing_right_to_metrics_names_the_role(plan, capsys):
     plan.set(denied("*ListTimeSeries"))
     assert run(["diagnose", "slow"]) == 2
