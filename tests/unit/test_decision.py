@@ -44,6 +44,19 @@ def test_state_that_went_through_the_ledger_goes_on_where_it_was():
     assert world.state.rate == pytest.approx(RAMP.rate_at(39 * MINUTE))
 
 
+@given(st.integers(0, 500))
+def test_burst_beyond_the_rate_is_expected_and_makes_the_step_no_larger(burst):
+    """A queue that has lain idle spends its whole bucket at once."""
+    observed = seen()
+    signals = replace(
+        observed.signals,
+        fan_outs=observed.signals.fan_outs + burst,
+        accepted=observed.signals.accepted + 100 * burst,
+    )
+    decision = at_due(due(), replace(observed, signals=signals))
+    assert (decision.kind, decision.rate) == (Kind.RAISE, 7.5)
+
+
 # Never too fast
 
 
