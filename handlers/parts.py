@@ -295,6 +295,7 @@ def _open(  # noqa: PLR0913, PLR0917  (what a job is, and what it is opened with
         creator_of(group, manifest),
         manifest.rejects_allowed,
         pinned.fresh_of,
+        len(group.queues),
     )
 
 

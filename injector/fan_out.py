@@ -1,5 +1,6 @@
 """One chunk: read its slice, render its records, create what is missing, write the receipt."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,9 @@ from injector.manifest.record import Record
 from injector.pacing.ramp import CHUNK
 from injector.pacing.signals import Signals, Tally
 from injector.staging.chunk import Bad, Chunk
+
+TOO_FEW = 2
+"""Of so many queues, one that is in trouble does not tell how the others are."""
 
 
 class Verdict(StrEnum):
@@ -71,6 +75,7 @@ class OpenJob:
 
     `rejects_allowed` says how many of so many records may be rejected, unless the job itself
     has been told. `fresh_of` names a chunk's queues that were new to the group when it was fed.
+    `queues` is how many the group has, 0 for a topic.
     """
 
     read: Callable[[int], Chunk]
@@ -78,6 +83,7 @@ class OpenJob:
     creator: Creator
     rejects_allowed: Callable[[int], float]
     fresh_of: Callable[[int], Collection[str]] = lambda _chunk: ()
+    queues: int = 0
 
     def limit(self, job: Job) -> float:
         """Return how many rejects the job may have."""
@@ -120,10 +126,10 @@ def fan_out(
     began = clock.monotonic()
     results = opened.creator.create_all(plan.creates, budget_s=time_left())
     receipt = receipt_of(task, plan, chunk, results)
-    left = left_over(plan.creates, results, lambda: _queues(chunk, opened.renderer))
+    left = left_over(plan.creates, results, lambda: _among(chunk, opened))
     wait = Wait(left.sick, task.generation) if left.sick else None
     seconds = clock.monotonic() - began
-    seen = _seen(opened.creator, results, seconds=seconds, deferred=left.deferred)
+    seen = _seen(opened.creator, results, seconds=seconds, left=left)
     if fresh := opened.fresh_of(task.chunk):
         seen += _fresh(plan, results, fresh)
     counts = seen.to_counts()
@@ -257,32 +263,44 @@ class LeftOver:
 
     `sick` is a queue that takes nothing, for which all of them can only wait, or for another
     like it. `fault` is what a person must mend before the job can go on. Else, if there are any,
-    the injector task is `deferred`: delivered again.
+    the injector task is `deferred`: delivered again. `broken` counts what queues refuse that a
+    person must mend and that were not known to be sick, by queue and code.
     """
 
     sick: str = ""
     fault: str = ""
     deferred: bool = False
+    broken: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def left_over(
-    creates: Sequence[Create], results: Sequence[Result], queues: Callable[[], Collection[str]]
+    creates: Sequence[Create], results: Sequence[Result], among: Callable[[], int]
 ) -> LeftOver:
     """Judge what was not taken.
 
     A queue that refuses all until a person has mended something is in trouble alone where most of
-    the chunk's `queues` have taken theirs, now or before; else the job is.
+    those that it is `among` are not; else the job is. Where no chunk shows that, ticks do.
     """
     ends = zip(creates, results, strict=True)
     left = [(create.queue, end) for create, end in ends if end.outcome is Outcome.NOT_TAKEN]
     sick = {queue for queue, end in left if end.sick}
     broken = {queue: end.reason for queue, end in left if end.queue_at_fault and queue not in sick}
     waits = sick | broken.keys()
-    if broken and 2 * len(waits) >= len(queues()):
+    if broken and 2 * len(waits) >= among():
         return LeftOver(fault=next(iter(broken.values())))
+    counted = Counter((queue, end.code) for queue, end in left if queue in broken)
     if all(queue in waits for queue, _ in left):
-        return LeftOver(sick=min(waits, default=""))
-    return LeftOver(deferred=True)
+        return LeftOver(sick=min(waits, default=""), broken=counted)
+    return LeftOver(deferred=True, broken=counted)
+
+
+def _among(chunk: Chunk, opened: OpenJob) -> int:
+    """Count the chunk's queues, or the group's where those of the chunk are too few to tell.
+
+    A chunk that is created in one batch has a single queue, and so has a chunk of one record.
+    """
+    count = len(_queues(chunk, opened.renderer))
+    return count if count > TOO_FEW else max(count, opened.queues)
 
 
 def _queues(chunk: Chunk, renderer: Renderer) -> Collection[str]:
@@ -296,12 +314,14 @@ def _queues(chunk: Chunk, renderer: Renderer) -> Collection[str]:
 
 
 def _seen(
-    creator: Creator, results: Sequence[Result], *, seconds: float, deferred: bool
+    creator: Creator, results: Sequence[Result], *, seconds: float, left: LeftOver
 ) -> Signals:
     """Gather what the service showed; a chunk that had nothing to create shows nothing."""
     tally = Tally()
     if results:
-        tally.fanned_out(seconds, deferred=deferred)
+        tally.fanned_out(seconds, deferred=left.deferred)
+    for (queue, code), creates in left.broken.items():
+        tally.sick(queue, code, creates=creates)
     return creator.drain_signals() + tally.drain()
 
 

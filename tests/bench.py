@@ -113,6 +113,7 @@ class Bench:
     rejected_limit: float = float("inf")
     job: str = "welcome-1"
     group: Group = GROUP
+    manifest: str = MANIFEST
 
     def register(self):
         records = sum(len(chunk.records) for chunk in self.chunks)
@@ -121,9 +122,13 @@ class Bench:
         return self
 
     def open_job(self, _job: Job) -> OpenJob:
-        renderer = compile_request(load_manifest(MANIFEST, source="test"), self.group.queues)
+        manifest = load_manifest(self.manifest, source="test")
         return OpenJob(
-            self.chunks.__getitem__, renderer, self.creator, lambda _: self.rejected_limit
+            self.chunks.__getitem__,
+            compile_request(manifest, self.group.queues),
+            self.creator,
+            lambda _: self.rejected_limit,
+            queues=len(self.group.queues),
         )
 
     def deliver(
@@ -152,12 +157,15 @@ def bench_of(
     bad: Iterable[int] = (),
     rejected_limit: float = float("inf"),
     queues: int = 2,
+    mode: str = "single",
 ) -> Bench:
     """Register a job of so many records, in a group of so many queues."""
+    manifest = f"{MANIFEST}create_mode: {mode}\n"
     group = replace(GROUP, queues=tuple(f"{PARENT}/welcome-{n}" for n in range(queues)))
     creator = ScriptedCreator(queues_of(group))
     made = chunks_of(records, bad=bad)
+    ledger = open_ledger("sqlite://")
     bench = Bench(
-        open_ledger("sqlite://"), creator, made, rejected_limit=rejected_limit, group=group
+        ledger, creator, made, rejected_limit=rejected_limit, group=group, manifest=manifest
     )
     return bench.register()

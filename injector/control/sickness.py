@@ -8,6 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from injector.delivery.ports import QUEUE_FAULTS
+from injector.delivery.verdict import remedy
 from injector.ledger.ports import Minute
 from injector.pacing.signals import THROTTLED, Signals
 
@@ -21,6 +23,7 @@ FORGET_S = 180.0
 """After how long without a refusal a queue is well, unless something still waits for it."""
 
 MINUTE_S = 60.0
+NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,9 @@ def _due(sick: SickQueue, *, now: float) -> bool:
 
 
 def tries_due(sick: Sequence[SickQueue], *, most: int, now: float) -> Mapping[str, int]:
-    """Return how many chunks may try each queue now, at most `most`."""
-    return {each.queue: min(each.tries, most) for each in sick if _due(each, now=now)}
+    """Return how many chunks may try each queue now, at most `most`; first those tried first."""
+    longest_ago = sorted(sick, key=lambda each: each.tried_at)
+    return {each.queue: min(each.tries, most) for each in longest_ago if _due(each, now=now)}
 
 
 def tried(
@@ -118,6 +122,30 @@ def refusing(sick: Sequence[SickQueue], queues: int, *, now: float) -> frozenset
     """
     found = frozenset(each.queue for each in sick if now - each.seen < FORGET_S)
     return found if 2 * len(found) < queues else frozenset()
+
+
+def to_mend(sick: Sequence[SickQueue], queues: int, *, since: float) -> tuple[SickQueue, ...]:
+    """Return those that refuse all until a person has mended something, where half refuse or more.
+
+    None where fewer than half of the group's queues do. Counted is what was refused after
+    `since`, by the minute, for earlier faults may be mended, and what no later try has disproved.
+    """
+    found = [
+        each
+        for each in sick
+        if each.code and each.seen - MINUTE_S >= since and each.tries == FIRST_TRY
+    ]
+    if 2 * len(found) < queues:
+        return ()
+    return tuple(each for each in found if each.code in QUEUE_FAULTS)
+
+
+def broken(found: Sequence[SickQueue], queues: int) -> str:
+    """Say which of the group's queues a person has to mend."""
+    named = ", ".join(f"{each.queue} ({each.code})" for each in found[:NAMED])
+    rest = f" and {len(found) - NAMED} others" if len(found) > NAMED else ""
+    first = found[0].code
+    return f"{len(found)} of {queues} queues take nothing: {named}{rest}; {remedy(first)}"
 
 
 def told(sick: Sequence[SickQueue], refusing: Collection[str], *, now: float) -> Iterator[str]:

@@ -13,20 +13,23 @@ from typing import Protocol
 
 from injector.clock import Clock
 from injector.control.decision import Decision, Observation, Thresholds, decide
-from injector.control.feed import Feeder, Pace
+from injector.control.feed import Feeder, Pace, resumed_at
 from injector.control.growth import Spread, spread, take_over
 from injector.control.memory import Memory, Said, said
 from injector.control.ramp_state import RampState, evidence_from
 from injector.control.sickness import (
     FORGET_S,
     SickQueue,
+    broken,
     refusing,
     sick_queues,
+    to_mend,
     told,
     tried,
     tries_due,
 )
 from injector.control.standing import Standing, Watcher
+from injector.control.stop import stop_for_fault
 from injector.control.turn import Turn
 from injector.delivery.ports import Queue, QueueAdmin
 from injector.errors import InjectorError, Retryable
@@ -195,6 +198,7 @@ class Ticker:
             return replace(tick, said=replace(words, fault="another tick was quicker"))
         if not look.seen.work or look.seen.halted:
             return tick
+        self._stop_broken(group, memory, now=now)
         pace = Pace(decision.curve, decision.origin, decision.rate)
         memory = self._release(group, memory, rate=decision.rate, now=now)
         fed = self.feeder.top_up(
@@ -204,6 +208,22 @@ class Ticker:
         saved = replace(look.kept, version=look.kept.version + 1)
         self._save(saved, replace(memory, mark=fed.mark, said=words))
         return replace(tick, said=words, due_in_s=decision.due_in_s, fed=fed.fed, refed=fed.refed)
+
+    def _stop_broken(self, group: Group, memory: Memory, *, now: float) -> None:
+        """Pause jobs that wait for what a person has to mend, where that is half of the group.
+
+        One whose chunks have a single queue each cannot tell from any of them. Only what was
+        refused since it was resumed counts against it.
+        """
+        jobs, queues = self.ledger.jobs, len(group.queues)
+        if not to_mend(memory.sick, queues, since=0.0):
+            return
+        for job in jobs.active(group.name):
+            if job.state is not JobState.RUNNING:
+                continue
+            found = to_mend(memory.sick, queues, since=resumed_at(jobs, job))
+            if {each.queue for each in found} & set(jobs.waits_for(job.id)):
+                stop_for_fault(jobs, job, broken(found, queues), now=now)
 
     def _release(self, group: Group, memory: Memory, *, rate: float, now: float) -> Memory:
         """Let chunks try the sick queues again: in half of the slots if others want any."""

@@ -10,7 +10,7 @@ from injector.emulator.faults.plan import Effect, Fault
 from injector.emulator.rpc import Code
 from injector.ledger.ports import JobState
 from injector.pacing.ramp import Ramp
-from tests.pace.virtual_world import virtual_world
+from tests.pace.virtual_world import MANIFEST, virtual_world
 
 RAMP = Ramp(initial_rate=0.2, max_rate=0.45)
 CODES = [Code.RESOURCE_EXHAUSTED, Code.UNAVAILABLE, Code.PERMISSION_DENIED, Code.NOT_FOUND]
@@ -20,6 +20,20 @@ CODES = [Code.RESOURCE_EXHAUSTED, Code.UNAVAILABLE, Code.PERMISSION_DENIED, Code
 def world():
     with virtual_world(ramp=RAMP, queues=5, per_chunk=20) as made:
         yield made
+
+
+@pytest.fixture
+def in_batches():
+    manifest = f"{MANIFEST}create_mode: batch\n"
+    with virtual_world(ramp=RAMP, queues=5, per_chunk=20, manifest=manifest) as made:
+        yield made
+
+
+def run_afresh(world, minutes):
+    """Fan out in another process each minute."""
+    for _ in range(minutes):
+        world.start_afresh()
+        world.run(1)
 
 
 def made_in(world, queues):
@@ -134,6 +148,36 @@ def test_a_job_that_waits_is_resumed_as_it_was_after_a_pause(world):
     world.run(10)
     assert world.totals.waiting >= waiting > 0
     world.ledger.jobs.set_state("job-1", JobState.RUNNING, "", now=world.now)
+    world.fault()
+    world.finish()
+    assert settled_once(world)
+
+
+def test_one_missing_queue_pauses_no_job_whose_chunks_have_one_queue_each(in_batches):
+    world = in_batches
+    sick, *others = world.group.queues
+    world.submit(chunks=60)
+    refuse(world, Code.NOT_FOUND, sick)
+    run_afresh(world, 12)
+    assert world.ledger.jobs.get("job-1").state is JobState.RUNNING
+    assert world.ledger.jobs.waits_for("job-1") == [sick]
+    assert made_in(world, others) == world.totals.created > 0
+    world.fault()
+    world.finish()
+    assert settled_once(world)
+
+
+def test_a_job_whose_chunks_have_one_missing_queue_each_is_paused_till_they_are_mended(in_batches):
+    world = in_batches
+    world.submit(chunks=60)
+    refuse(world, Code.NOT_FOUND, *world.group.queues)
+    for _ in range(2):
+        run_afresh(world, 6)
+        job = world.ledger.jobs.get("job-1")
+        assert job.state is JobState.PAUSED
+        assert " of 5 queues take nothing: " in job.reason
+        assert world.totals.created == 0
+        world.ledger.jobs.set_state("job-1", JobState.RUNNING, "", now=world.now)
     world.fault()
     world.finish()
     assert settled_once(world)

@@ -91,6 +91,7 @@ class VirtualWorld:
     ledger: Ledger
     group: Group
     per_chunk: int = 4
+    manifest: str = MANIFEST
     delivery: Delivery = field(default_factory=lambda: Delivery(mode="single"))
     target: Callable[[float], int] = lambda _: 200
     delivered: Counter[str] = field(default_factory=Counter)
@@ -100,10 +101,14 @@ class VirtualWorld:
 
     def __post_init__(self) -> None:
         self.clock = WorldClock(self)
-        self.creator = make_creator(self.connection, self.delivery, clock=self.clock)
+        self.start_afresh()
         feeding = make_creator(self.connection, Delivery(mode="single", throttle=None))
         self.admin = CloudTasksAdmin(self.connection, feeding)
         self.renderers, self.pinned = {}, {}
+
+    def start_afresh(self) -> None:
+        """Fan out in a process that has called no queue yet."""
+        self.creator = make_creator(self.connection, self.delivery, clock=self.clock)
 
     @property
     def now(self) -> float:
@@ -117,7 +122,7 @@ class VirtualWorld:
         """Register a job; the records of its chunks are made when they are read."""
         new = NewJob(job, self.group.name, "{}", "memory:", chunks * self.per_chunk, chunks, "d")
         self.ledger.jobs.register(new, now=self.now)
-        manifest = load_manifest(MANIFEST.replace("JOB", job), source="test")
+        manifest = load_manifest(self.manifest.replace("JOB", job), source="test")
         pinned = Pinned(lambda: self.ledger.jobs.pins(job), Layout(self.group.queues))
         self.renderers[job] = compile_request(manifest, self.group.queues, layout_of=pinned.of)
         self.pinned[job] = pinned
@@ -234,6 +239,7 @@ class VirtualWorld:
             self.creator,
             inf,
             self.pinned[job.id].fresh_of,
+            len(self.group.queues),
         )
 
     def _read(self, number: int) -> Chunk:

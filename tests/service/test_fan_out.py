@@ -143,6 +143,32 @@ def test_a_missing_queue_of_five_pauses_no_job_though_nobody_knew_it_to_be_sick(
     assert bench.totals.waiting == 1
 
 
+def test_a_missing_queue_of_five_pauses_no_job_that_is_created_in_batches(bench):
+    bench = bench(1000, queues=5, mode="batch")
+    bench.creator.fault = in_queue(3, "NOT_FOUND")
+    verdicts = [bench.deliver(chunk).verdict for chunk in range(10)]
+    assert set(verdicts) == {Verdict.SETTLED, Verdict.WAITING}
+    assert bench.state.state is JobState.RUNNING
+    (queue,) = bench.ledger.jobs.waits_for(bench.job)
+    (minute,) = bench.ledger.signals.since("welcome", 0)
+    missing = verdicts.count(Verdict.WAITING) * 100
+    assert minute.counts[f"sick.{queue}:NOT_FOUND"] == missing
+
+
+@pytest.mark.parametrize(("queues", "mode"), [(2, "batch"), (1, "single")])
+def test_a_missing_queue_of_two_pauses_the_job_at_once(bench, queues, mode):
+    bench = bench(100, queues=queues, mode=mode)
+    bench.creator.fault = lambda _create: "NOT_FOUND"
+    assert bench.deliver(0).verdict is Verdict.PARKED
+    assert bench.state.state is JobState.PAUSED
+
+
+def test_a_chunk_of_one_record_for_a_missing_queue_waits(bench):
+    bench = bench(1, queues=5)
+    bench.creator.fault = lambda _create: "NOT_FOUND"
+    assert bench.deliver(0).verdict is Verdict.WAITING
+
+
 def test_a_job_whose_queues_are_mostly_missing_is_paused(bench):
     bench = bench(100, queues=5)
     bench.creator.fault = lambda create: "" if create.queue[-1] in "01" else "NOT_FOUND"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -6,8 +8,11 @@ from injector.control.sickness import (
     FIRST_TRY,
     FORGET_S,
     GROWTH,
+    SickQueue,
+    broken,
     refusing,
     sick_queues,
+    to_mend,
     told,
     tried,
     tries_due,
@@ -87,6 +92,33 @@ def test_tick_that_comes_twice_lets_nothing_go_twice_and_no_more_the_next_time()
     assert tries_due(again, most=9, now=now + 1) == {}
     assert tries_due(again, most=9, now=now + APART_S) == {"q": FIRST_TRY}
     assert tries_due(again, most=9, now=now - 3600) == {"q": FIRST_TRY}
+
+
+def missing(*names: str, seen=START, tries=FIRST_TRY, tried_at=0.0):
+    return [SickQueue(name, START, seen, "NOT_FOUND", tries, tried_at=tried_at) for name in names]
+
+
+def test_half_of_a_group_that_is_to_be_mended_is_named_with_the_remedy():
+    found = to_mend(missing("a", "b"), 4, since=START - 60)
+    assert [each.queue for each in found] == ["a", "b"]
+    assert broken(found, 4) == (
+        "2 of 4 queues take nothing: a (NOT_FOUND), b (NOT_FOUND); "
+        "create the queue, or correct its name or the task's service account"
+    )
+    assert " and 2 others; " in broken(missing(*"abcde"), 5)
+
+
+def test_nothing_is_to_be_mended_by_what_is_less_than_half_or_old_or_disproved_or_passes():
+    assert to_mend(missing("a", "b"), 5, since=0.0) == ()
+    assert to_mend(missing("a", "b"), 2, since=START - 59) == ()
+    assert to_mend(missing("a", "b", tries=GROWTH), 2, since=0.0) == ()
+    assert to_mend([replace(each, code="UNAVAILABLE") for each in missing("a")], 1, since=0) == ()
+    assert to_mend([SickQueue("a", START, 0.0, "")], 1, since=-60.0) == ()
+
+
+def test_queues_are_tried_in_turn_where_there_are_too_few_slots_for_all():
+    sick = [*missing("a", tried_at=START - 60), *missing("b", tried_at=START - 120)]
+    assert list(tries_due(sick, most=1, now=START)) == ["b", "a"]
 
 
 def test_queue_that_refuses_again_is_tried_as_at_first_and_sick_from_then_on():
