@@ -63,7 +63,9 @@ def of_group(parts: Parts, name: str) -> Sight:
         "jobs": jobs,
         "courses": courses_of(parts, name),
         "decisions": parts.ledger.groups.decisions(name, limit=DECISIONS),
-        "waiting": sum(job.fed - job.chunks_settled for job in jobs),
+        "waiting": sum(job.fed - job.chunks_settled - job.waiting for job in jobs),
+        "held": sum(job.waiting for job in jobs),
+        "held_for": {each.queue for job in jobs for each in job.waits_for},
         "warm": _warm(view, group),
         "chunk": CHUNK,
     }
@@ -104,10 +106,10 @@ def known(parts: Parts, name: str) -> Group:
 
 
 def _waiting(parts: Parts, name: str) -> int:
-    """Count the group's chunks that were fed and have no settled receipt."""
+    """Count the group's chunks that were fed, are not settled, and wait for no sick queue."""
     jobs = parts.ledger.jobs
     totals = [jobs.totals(job.id) for job in jobs.active(name)]
-    return sum(total.fed - total.chunks_settled for total in totals)
+    return sum(total.fed - total.chunks_settled - total.waiting for total in totals)
 
 
 def _warm(view: Viewer, group: Group) -> float:

@@ -1,5 +1,7 @@
 """A queue that takes nothing, as the service and the command line tell of it."""
 
+import pytest
+
 from injector.cli.job_view import describe, waits_for
 from injector.fan_out import Verdict
 from tests.cli_samples import JOB
@@ -36,6 +38,37 @@ def test_a_job_says_how_many_chunks_wait_for_which_queue_and_since_when(house):
     house.dispatch_all()
     job = house.get("/jobs/welcome-1").json
     assert (job["state"], job["waiting"], job["waits_for"]) == ("running", 1, [sick])
+
+
+FED, HELD = "<dt>waiting</dt><dd>{} <small>chunks", "<dt>waiting for {}</dt><dd>1 <small>chunks"
+PAGES = pytest.mark.parametrize("page", ["/dashboard/jobs/welcome-1", "/dashboard/groups/welcome"])
+
+
+@PAGES
+def test_a_page_tells_what_waits_for_a_queue_from_what_is_in_the_injector_queues(house, page):
+    one_is_sick(house)
+    text = house.get(page).text
+    assert FED.format(0) in text
+    assert HELD.format("queues") in text
+    assert house.get("/dashboard/groups/welcome/minutes").json["waiting"] == 0
+
+
+@PAGES
+def test_a_page_counts_the_queues_that_are_waited_for(house, page):
+    one_is_sick(house)
+    house.clock.time += 60
+    house.tick()
+    house.dispatch_all()
+    assert HELD.format("1 queue") in house.get(page).text
+
+
+@PAGES
+def test_a_page_of_what_only_is_fed_has_no_word_of_queues_waited_for(house, page):
+    house.submit(house.stage(100))
+    house.tick()
+    text = house.get(page).text
+    assert FED.format(1) in text
+    assert "waiting for" not in text
 
 
 def test_what_waits_is_described_with_its_queue():
