@@ -66,6 +66,7 @@ def _pieces(name: str) -> tuple[str, str, str]:
     return f"{parent}{slash}{found[1]}", found[2], found[3]
 
 
-def so_many(queues: int) -> str:
-    """Write how many queues there are: 1 queue, 1,000 queues."""
-    return "1 queue" if queues == 1 else f"{queues:,} queues"
+def so_many(queues: int, kind: str = "") -> str:
+    """Write how many queues there are: 1 queue, 1,000 queues, 2 new queues."""
+    words = (f"{queues:,}", kind, "queue" if queues == 1 else "queues")
+    return " ".join(filter(None, words))

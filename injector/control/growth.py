@@ -18,7 +18,7 @@ from injector.groups import Group, expand
 from injector.interleave import bound_problems, is_even
 from injector.layout import Layout, share_of
 from injector.pacing.ramp import CHUNK, Ramp
-from injector.queue_names import compact
+from injector.queue_names import compact, so_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,9 @@ class Spread:
             return ()
         queues = len(expand(self.growth.fresh))
         rate = self.decision.rate * CHUNK
-        return (f"{queues} new queues get up to {rate:,.4g} creates/s: {self.decision.reason}",)
+        return (
+            f"up to {rate:,.4g} creates/s for {so_many(queues, 'new')}: {self.decision.reason}",
+        )
 
 
 def take_over(growth: Growth, group: Group, *, now: float, rate: float) -> TakenOver:
@@ -116,8 +118,8 @@ def _appended(
     """Lead new queues up from the first rate; those that were climbing begin again with them."""
     kept = replace(growth, warm=compact(still), fresh=compact(fresh))
     if not is_more:
-        return TakenOver(kept, notice=f"the group is down to {len(still) + len(fresh)} queues")
-    notice = f"{len(fresh)} new queues beside {len(still)}: their share follows the curve"
+        return TakenOver(kept, notice=f"the group is down to {so_many(len(still) + len(fresh))}")
+    notice = f"{so_many(len(fresh), 'new')} beside {len(still)}: the share follows the curve"
     return TakenOver(replace(kept, ramp=RampState()), notice=notice)
 
 
@@ -142,8 +144,8 @@ def _interleaved(  # noqa: PLR0913  (what there is, and the moment)
         taken = _appended(growth, still, [*climbing, *added], is_more=True)
         return replace(taken, notice=f"{taken.notice}, since {'; '.join(problems)}")
     if problems := list(broken(since_last_s=since_s)):
-        return TakenOver(kept, notice=f"{len(added)} new queues wait: {problems[0]}")
-    notice = f"{len(added)} queues that sort evenly between {len(still)} are used at once"
+        return TakenOver(kept, notice=f"{so_many(len(added), 'new')} waiting: {problems[0]}")
+    notice = f"{so_many(len(added))}, sorted evenly between {len(still)}, in use at once"
     warm = compact([*still, *added])
     return TakenOver(replace(kept, warm=warm, interleaved_at=now), notice=notice)
 

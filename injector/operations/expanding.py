@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from injector.errors import Misused
 from injector.operations.values import Line, PlannedStep
 from injector.pacing.ramp import SAFE_GROWTH, SAFE_INTERVAL_S, Ramp
+from injector.queue_names import so_many
 
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
@@ -26,7 +27,7 @@ def following(queues: Sequence[str], *, to: int) -> tuple[str, ...]:
     Raises Misused where the names do not end in numbers, or need another digit.
     """
     if to <= len(queues):
-        raise Misused(f"to {to} is not above the {len(queues)} queues that the group has")
+        raise Misused(f"to {to} is not above the {so_many(len(queues))} that the group has")
     head, width, last = _numbered(queues)
     more = to - len(queues)
     if len(str(last + more)) > width:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from injector.operations.course import Course
-from injector.operations.rates import left_s, queues_in_words
+from injector.operations.rates import left_s
 from injector.operations.values import Line, Plan, PlannedStep
 from injector.pacing.ramp import QUEUE_MAX_RATE, SAFE_INTERVAL_S, Ramp
+from injector.queue_names import so_many
 
 TITLE = "dispatches/s allowed"
 
@@ -41,7 +42,7 @@ def _step(at: float, total: float, dealt: Mapping[str, float]) -> PlannedStep:
     rates = sorted(dealt.values())
     figures = {"dispatches/s": round(total, 3), "queues": len(rates)}
     span = f"{rates[0]:.6g}/s" if rates[0] == rates[-1] else f"{rates[0]:.6g} to {rates[-1]:.6g}/s"
-    return PlannedStep(at, f"{queues_in_words(len(rates))} at {span}", figures)
+    return PlannedStep(at, f"{so_many(len(rates))} at {span}", figures)
 
 
 def queues_needed(rate: float) -> int:

@@ -86,7 +86,7 @@ def look(operation: Operation, ports: Ports, now: float) -> RatesSeen:
     idle = [queue.name for queue in seen.queues if queue.state != "RUNNING"]
     if idle and not operation.memory:
         raise Misused(
-            f"{len(idle)} queues do not run, such as {idle[0]}; "
+            f"{so_many(len(idle))} not running, such as {idle[0]}; "
             "resume them first: injector group resume"
         )
     return seen

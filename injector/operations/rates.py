@@ -12,6 +12,7 @@ from injector.operations.course import Conduct, Course, Moved, RatesSeen, move
 from injector.operations.meanwhile import as_if_done, in_truth, left_to_others, still_holds
 from injector.operations.values import Act, Decided, Operation, State
 from injector.pacing.ramp import SAFE_INTERVAL_S
+from injector.queue_names import so_many
 
 ROUND_S = 60.0
 SHOWN = 3
@@ -113,19 +114,15 @@ def left_s(course: Course) -> float:
     return max(0.0, steps * SAFE_INTERVAL_S - course.ramp.elapsed_s)
 
 
-def queues_in_words(number: int) -> str:
-    """Say how many queues."""
-    return f"{number} queue{'' if number == 1 else 's'}"
-
-
 def _words(moved: Moved) -> str:
     whole = sum(moved.course.own.values())
-    opened = queues_in_words(len(moved.wanted))
+    opened = so_many(len(moved.wanted))
     place = f"{moved.decision.rate:.6g}/s of {whole:.6g}/s, {opened} open"
     notices = "".join(f"; {notice}" for notice in (*moved.decision.notices, *_theirs(moved.course)))
     if moved.done:
-        each = f"each of {len(moved.course.own)} queues has its rate, {whole:.6g}/s together"
-        return f"{each}{notices}"
+        own = len(moved.course.own)
+        each = "the queue has its rate, " if own == 1 else f"each of {so_many(own)} has its rate, "
+        return f"{each}{whole:.6g}/s{'' if own == 1 else ' together'}{notices}"
     return f"{place}: {moved.decision.reason}{notices}"
 
 
@@ -139,7 +136,7 @@ def _theirs(course: Course) -> Iterator[str]:
 
 def _taken_over(course: Course) -> str:
     return (
-        f"someone else has set {queues_in_words(len(course.held))}, which is all that are open, "
+        f"someone else has set {so_many(len(course.held))}, which is all that are open, "
         f"to other rates than {sum(course.held.values()):.6g}/s together; set them back and "
         "resume this, or cancel it"
     )

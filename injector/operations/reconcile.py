@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from injector.delivery.ports import Queue
 from injector.groups import Retry
 from injector.operations.values import Act, Fields
+from injector.queue_names import so_many
 
 CREATE, SET = "create_queue", "set_queue"
 MOST_QUEUES = 1000
@@ -94,7 +95,7 @@ def limit_problem(there: int, more: int, place: str) -> str:
     if there + more <= MOST_QUEUES:
         return ""
     return (
-        f"{place} has {there} queues, and {more} more are over the {MOST_QUEUES:,} that a region "
+        f"{place} has {so_many(there)}, and {more} more are over the {MOST_QUEUES:,} that a region "
         "has by default; ask for a higher quota, or delete queues that are not used"
     )
 

@@ -17,6 +17,7 @@ from injector.operations.stopping import cancel
 from injector.operations.values import Decided, Fields, Operation, Plan, State
 from injector.operations.verbs import QUEUE_VERBS
 from injector.pacing.ramp import SAFE_RATE
+from injector.queue_names import so_many
 
 NAME = "resume"
 
@@ -57,7 +58,7 @@ def plan(operation: Operation, seen: RatesSeen, now: float) -> Plan:
     spec = _spec(operation)
     course = _course(spec, seen)
     figures = {
-        "group": f"{operation.group}, {len(course.own)} of {len(seen.queues)} queues are paused",
+        "group": f"{operation.group}, {len(course.own)} of {so_many(len(seen.queues))} paused",
         "way": "one after the other" if spec.by == "turn" else "all at once, at rates that climb",
         "own rates": f"{sum(course.own.values()):.6g}/s together, restored at the end",
     }

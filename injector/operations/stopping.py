@@ -6,6 +6,7 @@ from injector.control.rules import same
 from injector.operations.acts import RESUME, set_rate
 from injector.operations.course import Course
 from injector.operations.values import Decided, Operation, State
+from injector.queue_names import so_many
 
 
 def cancel(operation: Operation, now: float) -> Decided:
@@ -50,7 +51,7 @@ def _in_words(operation: Operation, course: Course, at_rest: Collection[str]) ->
     changed = [queue for queue, rate in open_.items() if not same(rate, course.was(queue))]
     kind = "lowered" if all(open_[queue] < course.was(queue) for queue in changed) else "changed"
     rest = len(course.own) - len(open_)
-    left = f"cancelled: {len(changed)} queues keep a {kind} rate, {rest} are as they were"
+    left = f"cancelled: {so_many(len(changed))} left at a {kind} rate, {rest} as before"
     if not changed:
         return left
     whole = sum(map(course.was, course.own))

@@ -232,7 +232,7 @@ def test_cancelled_resume_leaves_rates_low_and_says_so():
         cancel(here.world.ledger, operation, KINDS["resume"], now=here.now, who="ann")
 
         assert sum(here.rates()) == pytest.approx(FIRST)
-        assert "4 queues keep a lowered rate" in here.get(operation).reason
+        assert "4 queues left at a lowered rate" in here.get(operation).reason
         assert "20/s together" in here.get(operation).reason
 
 

@@ -72,7 +72,7 @@ def test_a_second_round_between_the_queues_waits_for_its_five_minutes(world):
     more = tuple(f"{QUEUES}/pace-{number:02d}a" for number in (1, 3))
     world.configure(OLD + BETWEEN + more)
     ticks = world.run(4)
-    assert all("new queues wait" in " ".join(tick.said.notices) for tick in ticks[:3])
+    assert all("new queues waiting" in " ".join(tick.said.notices) for tick in ticks[:3])
     assert sum(world.dispatched(more)) == 0
     world.run(5)
     assert sum(world.dispatched(more)) > 0

@@ -171,3 +171,4 @@ def test_group_knows_its_own_queues_only():
 )
 def test_one_queue_is_not_several(queues, words):
     assert so_many(queues) == words
+    assert so_many(queues, "new") == words.replace(" ", " new ")

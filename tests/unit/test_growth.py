@@ -45,6 +45,20 @@ def test_what_follows_on_is_new_and_begins_cold():
     assert found.growth.ramp == RampState()
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "since_s", "said"),
+    [
+        ("q-[0000-0004]", "q-[0000-0004],q-0000a", 999, "1 queue, sorted evenly between 5, in use"),
+        ("q-[0000-0004]", "q-[0000-0004],q-0000a", 1, "1 new queue waiting: "),
+        ("q-[0000-0004]", "q-[0000-0004],q-[0000-0002:2]a", 1, "2 new queues waiting: "),
+        ("q-[0-1]", "q-[0-1],q-[8-9]", 1, "2 new queues beside 2: the share follows"),
+        ("q-[0-3]", "q-0", 1, "the group is down to 1 queue"),
+    ],
+)
+def test_what_is_taken_over_is_told_in_numbers(before, after, since_s, said):
+    assert taken(before, after, interleaved_at=NOW - since_s).notice.startswith(said)
+
+
 def test_more_queues_in_the_middle_of_a_climb_begin_it_again_together():
     found = taken("q-[0000-0199]", "q-[0000-0499]", fresh="q-[0200-0399]")
     assert ids(found.growth.fresh) == "q-[0200-0499]"
