@@ -121,7 +121,7 @@ def _running_time(case: Case) -> tuple[float, str]:
     if case.seen.halted or not case.seen.work:
         return 0.0, ""
     if gap_s > case.limits.longest_gap_s:
-        return 0.0, f"no tick for {gap_s:.0f} s; that time does not count"
+        return 0.0, f"the last {gap_s:.0f} s, paused or without a tick, do not count"
     return gap_s, ""
 
 
