@@ -107,7 +107,7 @@ def plan(operation: Operation, seen: RatesSeen, now: float) -> Plan:
     figures = {
         "group": f"{operation.group}, {so_many(len(spec.queues))} set to {before:.6g}/s together",
         "dispatches now": f"{_measured(seen):.6g}/s",
-        "from": f"{course.initial:.6g}/s",
+        "from": f"{course.initial:.6g}/s{_at_once(spec, seen)}",
         "to": f"{spec.whole:.6g}/s, {_each(spec)} a queue",
     }
     return rates_plan(
@@ -146,6 +146,12 @@ def _spec(operation: Operation) -> RampSpec:
 
 def _start(spec: RampSpec, seen: RatesSeen) -> float:
     return max(SAFE_RATE, _measured(seen)) if spec.start is None else spec.start
+
+
+def _at_once(spec: RampSpec, seen: RatesSeen) -> str:
+    """Say why it does not begin where the group is: the way down has no steps."""
+    start = _start(spec, seen)
+    return f" at once, since {start:.6g}/s is above what is wanted" if start > spec.whole else ""
 
 
 def _measured(seen: RatesSeen) -> float:

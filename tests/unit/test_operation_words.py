@@ -27,6 +27,19 @@ def test_one_queue_is_resumed_in_words_of_one():
 
 
 @pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"to": 100.0, "start": 200.0}, "100/s at once, since 200/s is above what is wanted"),
+        ({"to": 100.0}, "100/s at once, since 782.7/s is above what is wanted"),
+        ({"to": 200.0, "start": 200.0}, "200/s"),
+        ({"to": 900.0, "start": 200.0}, "200/s"),
+    ],
+)
+def test_a_ramp_down_says_why_it_does_not_begin_where_the_group_is(spec, said):
+    assert planned(Desk(), "ramp", **spec)["from"] == said
+
+
+@pytest.mark.parametrize(
     ("queues", "said"),
     [
         (NAMES[1:2], "cancelled: 1 queue left at a lowered rate, 0 as before"),
