@@ -216,7 +216,7 @@ variable "image" {
 
   validation {
     condition     = var.platform == "app-engine" || can(regex("^[a-z0-9.-]+/[^:@\\s]+(:[\\w.-]+|@sha256:[0-9a-f]{64})$", var.image))
-    error_message = "An image has a tag or a digest, such as europe-west1-docker.pkg.dev/my-project/injector/injector:1.0.0."
+    error_message = "An image has a tag or a digest, such as europe-west1-docker.pkg.dev/my-project/injector/injector:0.1.0."
   }
 }
 

@@ -1,6 +1,7 @@
 """The pages for readers: each link leads somewhere in a clone, and what they list is whole."""
 
 import re
+from importlib.metadata import version
 
 import click
 import pytest
@@ -28,6 +29,15 @@ def test_each_link_to_a_page_leads_to_one_that_is_in_a_clone(page):
         for link in LINK.findall(page.read_text())
         if not (page.parent / link).exists() or "reference/" in link
     ] == []
+
+
+def test_images_are_named_by_the_version_that_the_command_tells():
+    files = [*PAGES, *(ROOT / "terraform").rglob("*.tf")]
+    tags = [
+        tag for file in files for tag in re.findall(r"/injector:(\d[\w.]*\w)", file.read_text())
+    ]
+    assert len(tags) >= 5
+    assert set(tags) == {version("cloud-tasks-injector")}
 
 
 def test_no_row_of_the_index_is_there_twice():

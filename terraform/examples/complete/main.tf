@@ -14,7 +14,7 @@ terraform {
 
 variable "image" {
   type    = string
-  default = "europe-west1-docker.pkg.dev/my-project/injector/injector:1.0.0"
+  default = "europe-west1-docker.pkg.dev/my-project/injector/injector:0.1.0"
 }
 
 variable "ledger_admin_password" {
