@@ -18,7 +18,7 @@ from injector.cli.job_view import (
     unsafe_ramp,
     waits_for,
 )
-from injector.cli.options import job_argument, json_option, service_at, service_option
+from injector.cli.options import clock_note, job_argument, json_option, service_at, service_option
 from injector.cli.output import console, count, print_lines, print_pairs, span, sparkline
 
 POLL_S = 1.0
@@ -44,6 +44,8 @@ def command(job: str, url: str | None, *, as_json: bool) -> int:
 def watch(service: Service, job: str) -> int:
     """Show the job's progress until it ends; return the exit code it deserves."""
     screen = console()
+    for name, words in clock_note().items():
+        screen.print(f"{name}: {words}", markup=False)
     with _bars(screen) as bars:
         last = follow(service, job, _shower(screen, bars, job, service.clock.monotonic))
     if screen.is_terminal:

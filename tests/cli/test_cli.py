@@ -229,6 +229,15 @@ def test_times_of_a_run_whose_clock_is_faster_say_so(web, monkeypatch, capsys):
     assert re.search(r"clock +10 times as fast as yours", capsys.readouterr().out)
 
 
+def test_watch_says_first_how_fast_the_clock_of_the_run_is(web, monkeypatch, capsys):
+    web.get(f"{URL}/jobs/welcome", json=FINISHED)
+    run(["watch", "welcome"])
+    assert "as yours" not in capsys.readouterr().out
+    monkeypatch.setenv("INJECTOR_CLOCK_SPEED", "10")
+    run(["watch", "welcome"])
+    assert capsys.readouterr().out.startswith("clock: 10 times as fast as yours\n")
+
+
 def test_status_says_what_sets_the_pace(web, capsys):
     web.get(f"{URL}/jobs/welcome", json={**JOB, "why": "it is paused"})
     run(["status", "welcome"])
