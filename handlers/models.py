@@ -150,8 +150,9 @@ class JobShown(Shown):
     """Chunks that were fed."""
     chunks_settled: int
     waiting: int
-    """Chunks whose open records wait for queues that take nothing."""
+    """Chunks whose open records wait for queues that take nothing; 0 once the job has ended."""
     waits_for: list[SickShown]
+    """Those queues, as far as a tick has seen them refuse."""
     weight: float
     priority: int
     max_rate: float | None

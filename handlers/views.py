@@ -40,6 +40,7 @@ class Viewer:
     def job(self, job: Job) -> JobShown:
         """Show a job with its totals and its pace; `fault` is what keeps its group from more."""
         totals = self.parts.ledger.jobs.totals(job.id)
+        waiting = 0 if job.ended else totals.waiting
         return JobShown(
             id=job.id,
             group=job.group,
@@ -55,8 +56,8 @@ class Viewer:
             rejects_allowed=rejects_allowed(job),
             fed=job.cursor,
             chunks_settled=totals.chunks_settled,
-            waiting=totals.waiting,
-            waits_for=self._waits_for(job) if totals.waiting else [],
+            waiting=waiting,
+            waits_for=self._waits_for(job) if waiting else [],
             weight=job.weight,
             priority=job.priority,
             max_rate=None if job.max_rate is None else job.max_rate * CHUNK,
@@ -94,8 +95,10 @@ class Viewer:
         )
 
     def _waits_for(self, job: Job) -> list[SickShown]:
+        """Show the queues that were seen to refuse what the job's chunks wait for."""
         queues = self.parts.ledger.jobs.waits_for(job.id)
-        return [sick_view(each) for each in self.memory_of(job.group).sick if each.queue in queues]
+        sick = self.memory_of(job.group).sick
+        return [sick_view(each) for each in sick if each.code and each.queue in queues]
 
     def _taken_back(self, job: Job) -> TakenBack | None:
         if job.state is not JobState.CANCELLED:

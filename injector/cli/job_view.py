@@ -68,16 +68,15 @@ def _rest(job: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def waiting(job: Mapping[str, object]) -> str:
-    """Say how many chunks of a job under way wait, for which queues and since when."""
+    """Say how many chunks of a job wait, for which queues and since when."""
     chunks = number(job, "waiting")
-    if not chunks or job["state"] in ENDED:
+    if not chunks:
         return ""
     found = job.get("waits_for")
     sick = [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
     queues = "; ".join(
         f"{each['queue']} takes nothing since {moment(each['since'])} ({each['code']})"
         for each in sick
-        if each["code"]
     )
     return f"{count(chunks)} chunks" + (f": {queues}" if queues else "")
 

@@ -3,7 +3,9 @@
 import pytest
 
 from injector.cli.job_view import describe, waits_for
+from injector.control.memory import Memory
 from injector.fan_out import Verdict
+from injector.ledger.ports import JobState
 from tests.cli_samples import JOB
 
 SICK = "welcome-1"
@@ -79,9 +81,26 @@ def test_what_waits_is_described_with_its_queue():
     assert said.endswith("(NOT_FOUND)")
     assert waits_for(job) == said
     assert "waiting" not in describe(JOB | {"waiting": 0, "waits_for": []})
-    assert "waiting" not in describe(job | {"state": "cancelled"})
 
 
-def test_a_queue_that_is_waited_for_and_was_not_tried_yet_is_not_called_sick():
-    sick = {"queue": "q-1", "since": 1_800_000_000.0, "seen": 0.0, "code": ""}
-    assert describe(JOB | {"waiting": 3, "waits_for": [sick]})["waiting"] == "3 chunks"
+def test_a_queue_that_is_waited_for_and_was_not_seen_to_refuse_is_not_called_sick(house):
+    one_is_sick(house)
+    for minute in house.ledger.signals.since("welcome", 0):
+        house.ledger.signals.forget(before=minute.at + 60)
+    house.tick()
+    job = house.get("/jobs/welcome-1").json
+    (known,) = Memory.from_json(house.ledger.groups.state("welcome").ramp_json).sick
+    assert (known.code, job["waits_for"]) == ("", [])
+
+
+def test_a_cancelled_job_waits_for_nothing(house):
+    one_is_sick(house)
+    house.clock.time += 60
+    house.tick()
+    house.dispatch_all()
+    job = house.get("/jobs/welcome-1").json
+    assert job["waits_for"]
+    house.ledger.jobs.set_state("welcome-1", JobState.CANCELLED, "", now=house.clock.time)
+    job = house.get("/jobs/welcome-1").json
+    assert (job["state"], job["waiting"], job["waits_for"]) == ("cancelled", 0, [])
+    assert "waiting" not in house.get("/dashboard/jobs/welcome-1").text
