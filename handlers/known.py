@@ -20,5 +20,7 @@ def known_group(settings: Settings, name: str) -> Group:
 def _remedy(name: str, known: Collection[str]) -> str:
     if near := get_close_matches(name, known, n=1):
         return f"did you mean {near[0]!r}?"
+    if not known:
+        return "none is configured (INJECTOR_GROUPS)"
     rest = f" and {len(known) - LISTED} others" if len(known) > LISTED else ""
     return f"it has {', '.join(sorted(known)[:LISTED])}{rest}"

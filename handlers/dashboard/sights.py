@@ -7,10 +7,10 @@ from handlers.dashboard.operations import course_of, courses_of
 from handlers.dashboard.rejects import find
 from handlers.dashboard.series import series
 from handlers.dashboard.steering import buttons
+from handlers.known import known_group
 from handlers.parts import Parts
 from handlers.queues import queues_of
 from handlers.views import Viewer, audit_view, viewer
-from injector.errors import NotFound
 from injector.groups import Group
 from injector.ledger.ports import JobState
 from injector.pacing.ramp import CHUNK, warmth
@@ -56,7 +56,7 @@ def of_job(parts: Parts, job_id: str) -> Sight:
 def of_group(parts: Parts, name: str) -> Sight:
     """Show a group with its ramp, its warmth, its operations and its active jobs."""
     view = viewer(parts)
-    group = known(parts, name)
+    group = known_group(parts.settings, name)
     jobs = [view.job(job) for job in view.active_in(name)]
     return {
         "group": view.group(group),
@@ -85,24 +85,17 @@ def of_rejects(parts: Parts, job_id: str, *, text: str, after: int) -> Sight:
 
 def of_queues(parts: Parts, name: str) -> Sight:
     """Ask the service for each of the group's queues."""
-    return {"queues": queues_of(parts, known(parts, name)), "name": name}
+    return {"queues": queues_of(parts, known_group(parts.settings, name)), "name": name}
 
 
 def of_minutes(parts: Parts, name: str, *, window: int) -> Sight:
     """Lay out the group's last minutes for the charts; `waiting` counts chunks."""
-    known(parts, name)
+    known_group(parts.settings, name)
     now, ledger = parts.clock.now(), parts.ledger
     minutes = ledger.signals.since(name, now - window * MINUTE_S)
     decisions = ledger.groups.decisions(name, limit=DECISIONS)
     found = series(minutes, decisions, now=now, window=window)
     return asdict(found) | {"now": now, "waiting": _waiting(parts, name)}
-
-
-def known(parts: Parts, name: str) -> Group:
-    """Return the group; raise NotFound when there is none of that name."""
-    if name not in parts.settings.groups:
-        raise NotFound(f"there is no group {name!r}")
-    return parts.settings.groups[name]
 
 
 def _waiting(parts: Parts, name: str) -> int:

@@ -68,6 +68,13 @@ def test_what_people_wrote_is_shown_as_text(house):
     assert EVIL not in house.get(f"/dashboard/jobs/{EVIL.replace('/', '%2F')}").text
 
 
+@pytest.mark.parametrize("page", ["", "/queues", "/minutes"])
+def test_a_page_of_no_group_says_which_may_be_meant(busy, page):
+    answer = busy.get(f"/dashboard/groups/welcom{page}")
+    assert answer.status_code == 404
+    assert "did you mean" in answer.text
+
+
 def test_a_page_that_says_the_same_is_not_sent_again(busy):
     first = busy.get("/dashboard/jobs/welcome-1?part=live")
     tag = {"If-None-Match": first.headers["ETag"]}
