@@ -95,7 +95,10 @@ def _tell(found: Json, job: str, act: str, *, as_json: bool) -> None:
         print_json(found)
         return
     number = count(found["opened"]) + " " if "opened" in found else ""
-    console().print(f"{number}{_what(act)} of {job} are fed again at the next tick", markup=False)
+    told = f"{number}{_what(act)} of {job} are fed again at the next tick"
+    if act != "retry":
+        told += "; what is wrong with a record itself needs a mended manifest: --manifest FILE"
+    console().print(told, markup=False)
 
 
 def _tell_child(shown: Json, staged: Staged, job: str, *, as_json: bool) -> None:
