@@ -28,7 +28,8 @@ class Findings:
     """The outcome of looking at every record once.
 
     `samples` are the first tasks; `task_bytes` is the mean size of the first thousand. Of the
-    first `compared` good records, `repeated` have the identity of an earlier one.
+    first `compared` good records, `repeated` have the identity of an earlier one. `blank` lines
+    hold nothing and are no records.
     """
 
     records: int
@@ -38,6 +39,7 @@ class Findings:
     task_bytes: float
     repeated: int = 0
     compared: int = 0
+    blank: int = 0
 
 
 @dataclass(slots=True)
@@ -80,6 +82,7 @@ def look_through(
         task_bytes,
         names.repeated,
         names.compared,
+        meter.blank,
     )
 
 

@@ -60,6 +60,7 @@ def _figures(plan: Plan) -> dict[str, str]:
         "group": plan.group.name,
         "records": f"{count(findings.records)}, {count(findings.rejected)} of them rejected "
         f"({count(plan.rejects_allowed)} allowed)",
+        **_blank(findings),
         **_repeats(findings),
         "chunks": f"{count(found.chunks)} injector tasks of up to 100 records",
         "time to create": span(found.seconds),
@@ -68,6 +69,11 @@ def _figures(plan: Plan) -> dict[str, str]:
         **_destination(plan),
         **clock_note(),
     }
+
+
+def _blank(findings: Findings) -> dict[str, str]:
+    """Tell of lines that are no records since nothing is on them; nothing where there are none."""
+    return {"empty lines": f"{count(findings.blank)}, passed over"} if findings.blank else {}
 
 
 def _repeats(findings: Findings) -> dict[str, str]:

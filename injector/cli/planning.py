@@ -112,6 +112,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "rejects_allowed": plan.rejects_allowed,
         "repeated": plan.findings.repeated,
         "compared": plan.findings.compared,
+        "blank": plan.findings.blank,
         "chunks": found.chunks,
         "created_s": round(found.seconds, 3),
         "finished_s": round(plan.finished_s, 3),

@@ -11,7 +11,7 @@ import orjson
 
 from injector.errors import Misused, Rejected
 from injector.staging.columns import Cell, cell_reader, check_columns, check_header_is_there
-from injector.staging.item import Item
+from injector.staging.item import Blank, Item, untold
 
 Row = list[str]
 _DELIMITERS = (",", "\t", ";", "|")
@@ -27,8 +27,14 @@ class Columns:
     types: Mapping[str, str]
 
 
-def read_csv(
-    texts: Iterator[str], columns: Columns, *, limit: int, name: str, file: int = 0
+def read_csv(  # noqa: PLR0913  (what to read, its bound, and who is told)
+    texts: Iterator[str],
+    columns: Columns,
+    *,
+    limit: int,
+    name: str,
+    file: int = 0,
+    blank: Blank = untold,
 ) -> Iterator[Item]:
     """Read the records, bad ones too, as JSON objects in the header's order.
 
@@ -36,13 +42,15 @@ def read_csv(
     unknowable where records end.
     """
     lines = _Lines(texts, limit=limit, name=name)
-    rows = _rows(lines, name=name)
+    rows = _rows(lines, name=name, blank=blank)
     header = next(rows, None)
     if header:
         to_json = _row_to_json(_names(header, columns, name=name), columns.types)
         for line, row in rows:
             if body := row if isinstance(row, str) else to_json(row):
                 yield file, line, body, 0
+            else:
+                blank()
 
 
 class _Lines:
@@ -86,7 +94,7 @@ class _Lines:
         )
 
 
-def _rows(lines: _Lines, *, name: str) -> Iterator[tuple[int, Row | str]]:
+def _rows(lines: _Lines, *, name: str, blank: Blank) -> Iterator[tuple[int, Row | str]]:
     """Yield each row, or why it is none, with the line on which it begins."""
     csv.field_size_limit(_NO_BOUND)  # the lines have a bound of their own, and it is not global
     pieces = iter(lines)
@@ -102,6 +110,8 @@ def _rows(lines: _Lines, *, name: str) -> Iterator[tuple[int, Row | str]]:
                 lines.row_start = end + 1
                 if row:
                     yield start, (lines.odd and _oddity(row)) or row
+                else:
+                    blank()
             reading = False
         except csv.Error as error:
             start, end = end + 1, reader.line_num

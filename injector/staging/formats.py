@@ -11,7 +11,7 @@ from injector.errors import Misused
 from injector.staging.compression import cap, peek, unpack
 from injector.staging.delimited import Columns, read_csv
 from injector.staging.files import File, read_blocks, speaking_of
-from injector.staging.item import Item
+from injector.staging.item import Blank, Item, untold
 from injector.staging.jsonl import read_jsonl
 from injector.staging.source import Source
 from injector.staging.text import decode, to_utf8
@@ -61,15 +61,19 @@ def format_of(file: File, head: bytes, declared: str | None) -> str:
     return found
 
 
-def read_records(
+def read_records(  # noqa: PLR0913  (what to read, and who is told of it)
     file: File,
     source: Source,
     *,
     needed: Sequence[str],
     number: int,
     each: Callable[[bytes], object],
+    blank: Blank = untold,
 ) -> Iterator[Item]:
-    """Read the file's records, bad ones too; `each` gets every block of the file as it is."""
+    """Read the file's records, bad ones too; `each` gets every block of the file as it is.
+
+    `blank` is told of each line that is passed over since nothing is on it.
+    """
     name, limits = file.name, source.limits
     blocks = read_blocks(file, limits.block_bytes, each=each)
     blocks = cap(unpack(blocks, name=name), limits.max_bytes, name=name)
@@ -80,10 +84,12 @@ def read_records(
     if kind == "csv":
         texts = decode(blocks, encoding=source.encoding, name=name)
         columns = Columns(needed, source.types)
-        return read_csv(texts, columns, limit=limits.max_line_bytes, name=name, file=number)
+        limit = limits.max_line_bytes
+        return read_csv(texts, columns, limit=limit, name=name, file=number, blank=blank)
     start = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
     utf8 = to_utf8(blocks, encoding=source.encoding, name=name)
-    return read_jsonl(utf8, limit=limits.max_line_bytes, file=number, offset=start)
+    limit = limits.max_line_bytes
+    return read_jsonl(utf8, limit=limit, file=number, offset=start, blank=blank)
 
 
 def _checked_format(file: File, head: bytes, source: Source) -> str:

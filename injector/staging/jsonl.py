@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from injector.staging.item import Item
+from injector.staging.item import Blank, Item, untold
 from injector.staging.lines import physical_lines
 from injector.staging.objects import faults_of
 
@@ -12,8 +12,14 @@ _TOGETHER = 50
 _SPACE = b" \t\r\n"
 
 
-def read_jsonl(
-    blocks: Iterator[bytes], *, limit: int, file: int = 0, line: int = 1, offset: int = 0
+def read_jsonl(  # noqa: PLR0913  (where it begins, its bound, and who is told)
+    blocks: Iterator[bytes],
+    *,
+    limit: int,
+    file: int = 0,
+    line: int = 1,
+    offset: int = 0,
+    blank: Blank = untold,
 ) -> Iterator[Item]:
     """Read the records, bad ones too, from UTF-8 that begins at this line and offset.
 
@@ -31,6 +37,8 @@ def read_jsonl(
                 yield file, number, f"is longer than {limit:,} bytes", end
             elif raw:
                 yield file, number, fault or raw, end
+            else:
+                blank()
 
 
 def bare_lines(text: bytes) -> list[bytes]:

@@ -27,6 +27,7 @@ class Meter:
     def __init__(self, files: Sequence[File], *, kept_rejects: int) -> None:
         self.records = 0
         self.rejected = 0
+        self.blank = 0
         self.rejects: list[Bad] = []
         self._bytes_read = 0
         sizes = [file.size for file in files if file.size is not None]
@@ -48,6 +49,10 @@ class Meter:
         self.rejected += 1
         if len(self.rejects) < self._kept_rejects:
             self.rejects.append(bad)
+
+    def pass_over(self) -> None:
+        """Count a line on which nothing is."""
+        self.blank += 1
 
     @property
     def digest(self) -> str:

@@ -54,7 +54,12 @@ class Trial:
 
     def _read(self, file: File, number: int) -> Iterator[Item]:
         return read_records(
-            file, self.source, needed=self.renderer.fields, number=number, each=self.meter.read
+            file,
+            self.source,
+            needed=self.renderer.fields,
+            number=number,
+            each=self.meter.read,
+            blank=self.meter.pass_over,
         )
 
     def _tried(self, items: Iterator[Item], file: File) -> Iterator[Item]:

@@ -67,6 +67,25 @@ def test_wrong_use_exits_with_2_and_says_what_is_wrong(arguments, words, capsys)
     assert shown.out == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("users.csv", "user_id,name\n1,a\n\n2,b\n \n\n", 3),
+        ("users.jsonl", '{"user_id": 1}\n\n{"user_id": 2}\n  \n\n', 3),
+        ("users.csv", "user_id,name\n1,a\n", 0),
+        ("users.jsonl", '{"user_id": 1}\n', 0),
+    ],
+)
+def test_plan_tells_of_empty_lines_where_there_are_some(folder, capsys, name, text, lines):
+    (folder / name).write_text(text)
+    plan = ["plan", "m.yaml", "--groups", "g.yaml", "--records", name]
+    run(plan)
+    shown = capsys.readouterr().out
+    assert re.findall(r"empty lines +(\d+), passed over", shown) == ([str(lines)] if lines else [])
+    run([*plan, "--json"])
+    assert read(capsys)["blank"] == lines
+
+
 def test_missing_records_are_told_with_the_line_that_names_them(folder, capsys):
     (folder / "m.yaml").write_text(MANIFEST.replace("users.csv", "userz.csv"))
     assert run(["plan", "m.yaml"]) == 2
