@@ -117,7 +117,8 @@ def _answers(figures: Figures) -> str:
 
 def _change(figures: Figures) -> str:
     change = figures.depth_change
-    return f" ({change:+,.0f} in the last minutes)" if change else ""
+    more = "more" if change and change > 0 else "fewer"
+    return f" ({abs(change):,.0f} {more} than minutes before)" if change else ""
 
 
 def _samples(evidence: Evidence) -> str:
