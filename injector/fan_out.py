@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -123,28 +123,18 @@ def fan_out(
         return _unwanted(job, kept)
     opened, chunk = _open(job, task, ledger=ledger, open_job=open_job, now=clock.now())
     plan = plan_chunk(chunk, kept.settled_mask if kept else 0, opened.renderer, now=clock.now())
-    began = clock.monotonic()
-    results = opened.creator.create_all(plan.creates, budget_s=time_left())
-    receipt = receipt_of(task, plan, chunk, results)
-    left = left_over(plan.creates, results, lambda: _among(chunk, opened))
-    wait = Wait(left.sick, task.generation) if left.sick else None
-    seconds = clock.monotonic() - began
-    seen = _seen(opened.creator, results, seconds=seconds, left=left)
-    if fresh := opened.fresh_of(task.chunk):
-        seen += _fresh(plan, results, fresh)
-    counts = seen.to_counts()
+    made = _create(plan, chunk, opened, clock=clock, budget_s=time_left())
+    receipt = receipt_of(task, plan, chunk, made.results)
+    wait = Wait(made.left.sick, task.generation) if made.left.sick else None
+    counts = made.seen.to_counts()
     merged = ledger.receipts.merge(receipt, now=clock.now(), counts=counts, wait=wait)
     if receipt.rejected_mask:
         stop_for_rejects(ledger.jobs, job, limit=opened.limit(job), now=clock.now())
+    if made.left.fault:
+        stop_for_fault(ledger.jobs, job, made.left.fault, now=clock.now())
+    verdict, reason = _verdict(made, merged)
     tokens = opened.creator.hedge_tokens()
-    done = Answer(Verdict.SETTLED, merged, receipt, seen, group=job.group, hedge_tokens=tokens)
-    if left.fault:
-        stop_for_fault(ledger.jobs, job, left.fault, now=clock.now())
-        return replace(done, verdict=Verdict.PARKED, reason=left.fault)
-    if merged.settled:
-        return done
-    verdict = Verdict.WAITING if wait else Verdict.OPEN
-    return replace(done, verdict=verdict, reason=_missing(merged, results))
+    return Answer(verdict, merged, receipt, made.seen, reason, job.group, tokens)
 
 
 def _begin(task: InjectorTask, ledger: LedgerPort) -> tuple[Job, Receipt | None]:
@@ -216,6 +206,43 @@ def _create_of(record: Record | Bad, renderer: Renderer, *, now: float) -> Creat
     return renderer.create(record, now=now)
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOver:
+    """What the creates that were not taken ask for.
+
+    `sick` is a queue that takes nothing, for which all of them can only wait, or for another
+    like it. `fault` is what a person must mend before the job can go on. Else, if there are any,
+    the injector task is `deferred`: delivered again. `broken` counts what queues refuse that a
+    person must mend and that were not known to be sick, by queue and code.
+    """
+
+    sick: str = ""
+    fault: str = ""
+    deferred: bool = False
+    broken: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How the creates of a plan ended, what is left of them, and what the service showed."""
+
+    results: Sequence[Result]
+    left: LeftOver
+    seen: Signals
+
+
+def _create(plan: Plan, chunk: Chunk, opened: OpenJob, *, clock: Clock, budget_s: float) -> Made:
+    """Create what the chunk still needs."""
+    began = clock.monotonic()
+    results = opened.creator.create_all(plan.creates, budget_s=budget_s)
+    left = left_over(plan.creates, results, lambda: _among(chunk, opened))
+    seconds = clock.monotonic() - began
+    seen = _seen(opened.creator, results, seconds=seconds, left=left)
+    if fresh := opened.fresh_of(chunk.number):
+        seen += _fresh(plan, results, fresh)
+    return Made(results, left, seen)
+
+
 def receipt_of(task: InjectorTask, plan: Plan, chunk: Chunk, results: Sequence[Result]) -> Receipt:
     """Write down which records are settled now."""
     ends = dict(zip(plan.positions, results, strict=True))
@@ -255,22 +282,6 @@ def _message_ids(plan: Plan, chunk: Chunk, results: Sequence[Result]) -> tuple[s
 
 def _reject(position: int, record: Record | Bad, reason: str) -> Reject:
     return Reject(position, record.ordinal, record.line, reason, record.file)
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOver:
-    """What the creates that were not taken ask for.
-
-    `sick` is a queue that takes nothing, for which all of them can only wait, or for another
-    like it. `fault` is what a person must mend before the job can go on. Else, if there are any,
-    the injector task is `deferred`: delivered again. `broken` counts what queues refuse that a
-    person must mend and that were not known to be sick, by queue and code.
-    """
-
-    sick: str = ""
-    fault: str = ""
-    deferred: bool = False
-    broken: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def left_over(
@@ -329,6 +340,16 @@ def _fresh(plan: Plan, results: Sequence[Result], queues: Collection[str]) -> Si
     """Count the creates that were sent to queues new to the group."""
     sent = zip(plan.creates, results, strict=True)
     return Signals(fresh=sum(result.sent and create.queue in queues for create, result in sent))
+
+
+def _verdict(made: Made, merged: Receipt) -> tuple[Verdict, str]:
+    """Say what becomes of the injector task, and why; a chunk that is settled needs no reason."""
+    if made.left.fault:
+        return Verdict.PARKED, made.left.fault
+    if merged.settled:
+        return Verdict.SETTLED, ""
+    verdict = Verdict.WAITING if made.left.sick else Verdict.OPEN
+    return verdict, _missing(merged, made.results)
 
 
 def _missing(receipt: Receipt, results: Sequence[Result]) -> str:
