@@ -45,7 +45,6 @@ class Http2Channel:
         self._stale_s = stale_s
         self._host, self._port = address.host_and_port()
         self._tls = None if address.emulated else _tls(address.root_certificates)
-        self._most_streams = address.streams
         self._loop = asyncio.get_running_loop()
         self._links: set[Link] = set()
         self._link: Link | None = None
@@ -156,7 +155,7 @@ class Http2Channel:
         )
         host = self._host.strip("[]")
         transport, link = await self._loop.create_connection(
-            lambda: Link(heads, most_streams=self._most_streams),
+            lambda: Link(heads),
             sock=await dial(host, self._port),
             ssl=self._tls,
             server_hostname=host if self._tls else None,

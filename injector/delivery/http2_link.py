@@ -31,8 +31,8 @@ class Link(asyncio.Protocol):
     has greeted, with words in place of "" if it never will; `gone` is its end.
     """
 
-    def __init__(self, heads: HeadWriter, *, most_streams: int) -> None:
-        self._session = ClientSession(self._ended, heads, most_streams=most_streams)
+    def __init__(self, heads: HeadWriter) -> None:
+        self._session = ClientSession(self._ended, heads)
         self._loop = asyncio.get_running_loop()
         self._open: dict[int, _Open] = {}
         self._queue: deque[asyncio.Future[None]] = deque()

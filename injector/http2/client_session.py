@@ -42,17 +42,15 @@ class _Call:
 class ClientSession(Side[Requests]):
     """Keeps a connection's state, and tells `ended` how each call went.
 
-    Unless the server says less, `most_streams` calls may be open at once.
+    As many calls may be open at once as the server says: who sends too many is for others to judge.
     """
 
-    def __init__(
-        self, ended: Callable[[int, Answer], None], heads: HeadWriter, *, most_streams: int
-    ) -> None:
+    def __init__(self, ended: Callable[[int, Answer], None], heads: HeadWriter) -> None:
         super().__init__(FrameReader(preface=False), Requests(*_GREETING))
         self._heads = heads
         self.leaving = False
         self._ended = ended
-        self._most_streams = self._streams = most_streams
+        self._streams = MAX_STREAM
         self._answers: BlockReader[Meaning] = BlockReader(meaning)
         self._calls: dict[int, _Call] = {}
         self._next = 1
@@ -156,8 +154,7 @@ class ClientSession(Side[Requests]):
         self._end(stream, of_reset(fault, answering=call is not None and call.seen))
 
     def _agree(self, settings: dict[int, int]) -> None:
-        streams = settings.get(Setting.MAX_CONCURRENT_STREAMS, self._streams)
-        self._streams = min(self._most_streams, streams)
+        self._streams = settings.get(Setting.MAX_CONCURRENT_STREAMS, self._streams)
         if Setting.HEADER_TABLE_SIZE in settings:
             self._heads.limit_table(settings[Setting.HEADER_TABLE_SIZE])
         super()._agree(settings)

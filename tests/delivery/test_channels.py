@@ -95,6 +95,23 @@ def test_closing_ends_the_calls_under_way(service: Service, opening: Opening) ->
     assert run(call()) == ["CANCELLED"] * 3
 
 
+def test_calls_beside_those_that_fill_the_slots_get_through(
+    service: Service, opening: Opening
+) -> None:
+    """How many creates are out at once is the slots' business; a tick asks for queues besides."""
+    service.plan = lambda seen: Answer(delay_s=0 if b"besides" in seen.request else 30)
+
+    async def call() -> None:
+        channel = opening(Address(emulator_host=service.address, streams=10))
+        tasks = [asyncio.create_task(code_of(channel)) for _ in range(10)]
+        await until(lambda: service.running == 10)
+        await ask(channel, request(body=b"besides"))
+        await channel.close()
+        await asyncio.gather(*tasks)
+
+    run(call())
+
+
 def test_a_token_goes_along(service: Service, opening: Opening) -> None:
     async def call() -> None:
         channel = opening(Address(emulator_host=service.address))

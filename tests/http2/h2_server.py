@@ -78,10 +78,10 @@ class H2Server:
 class Pair:
     """A session of ours and a server, and what passes between them."""
 
-    def __init__(self, server: H2Server | None = None, *, streams: int = 100) -> None:
+    def __init__(self, server: H2Server | None = None) -> None:
         self.server = server or H2Server()
         self.heads = HeadWriter(scheme="http", authority="here:80", user_agent="test")
-        self.session = ClientSession(self._ended, self.heads, most_streams=streams)
+        self.session = ClientSession(self._ended, self.heads)
         self.ends: dict[int, Answer] = {}
 
     def _ended(self, stream: int, answer: Answer) -> None:

@@ -135,9 +135,8 @@ def test_a_new_token_replaces_the_old_one():
     assert tokens == [f"Bearer {number}" for number in range(300)]
 
 
-def test_no_more_calls_begin_than_the_server_and_we_allow():
-    pair = Pair(H2Server(never), streams=100)
-    assert pair.session.room == 100
+def test_no_more_calls_begin_than_the_server_allows():
+    pair = Pair(H2Server(never))
     pair.server.limit(MAX_CONCURRENT_STREAMS=3)
     pair.talk()
     assert pair.session.room == 3
@@ -148,7 +147,7 @@ def test_no_more_calls_begin_than_the_server_and_we_allow():
     assert pair.session.room == 2
     pair.server.limit(MAX_CONCURRENT_STREAMS=1000)
     pair.talk()
-    assert pair.session.room == 99
+    assert pair.session.room == 999
 
 
 @pytest.mark.parametrize(
