@@ -54,7 +54,7 @@ def served(tmp_path_factory):
 def test_every_request_to_several_workers_is_answered_and_counted(served_with, arguments):
     served = served_with(*arguments, INJECTOR_WORKERS="3")
     served.submit(2000)
-    with ThreadPoolExecutor(20) as pool:
+    with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(served.deliver, range(20)))
     assert [answer.json().get("status") for answer in answers] == ["settled"] * 20
     assert len(served.tasks.tasks) == 2000
