@@ -1,5 +1,7 @@
 """Run every benchmark and write one table: docs/benchmarks.md and docs/benchmarks.json.
 
+The README's figures are some of its rows.
+
     python benchmarks/all.py [--full] [NAME ...]
 
 The quick mode takes a few minutes; the full one repeats more and goes up to the sizes that the
@@ -27,9 +29,10 @@ import pacing
 import publishing
 import sick_queue
 import staging
-from rows import Section, as_json, as_markdown, show
+from rows import Section, as_json, as_markdown, in_readme, show
 
-DOCS = Path(__file__).parents[1] / "docs"
+README = Path(__file__).parents[1] / "README.md"
+DOCS = README.parent / "docs"
 BENCHMARKS: Mapping[str, ModuleType] = {
     module.__name__: module
     for module in (
@@ -71,6 +74,8 @@ def write(sections: Sequence[Section], *, mode: str) -> None:
     """Write the table, for people and for programs."""
     (DOCS / "benchmarks.json").write_text(as_json(sections, mode=mode), encoding="utf-8")
     (DOCS / "benchmarks.md").write_text(as_markdown(sections, mode=mode), encoding="utf-8")
+    rows = [row for _, _, rows in sections for row in rows]
+    README.write_text(in_readme(README.read_text(encoding="utf-8"), rows), encoding="utf-8")
 
 
 def words(module: ModuleType) -> str:

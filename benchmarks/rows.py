@@ -97,6 +97,33 @@ def as_markdown(sections: Sequence[Section], *, mode: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+IN_README = {
+    "client CPU a create: injector, single creates": "a client's CPU for a create, sent alone",
+    "client CPU a create: injector, batches of 100": "the same, in batches of 100",
+    "whole handler, single, CPU a task": "the whole handler's CPU for a record, created alone",
+    "whole handler, batch, CPU a task": "the same, in batches of 100",
+    "half of creates fail for 10 min, calls a record": "calls for a record while half of them fail",
+    "stage 20 MB of jsonl, in place": "staging of JSONL",
+    "emulator, create, h2load 4 x 32": "the emulator's creates on one core",
+    "emulator, task of a batch of 100, h2load 4 x 8": "the same, in batches of 100",
+}
+"""The figures that the README shows, and what it calls them."""
+
+_MARKS = "<!-- figures: written by make bench -->\n", "<!-- end of figures -->\n"
+
+
+def in_readme(readme: str, rows: Iterable[Row]) -> str:
+    """Return the README with these rows' figures between its marks; raises ValueError without."""
+    begin, end = (readme.index(mark) for mark in _MARKS)
+    by_name = {row.what: row for row in rows}
+    lines = ["| what | figure | beside | ratio |", "|---|--:|---|--:|"]
+    for name, told in IN_README.items():
+        _, figure, peer, ratio, _ = by_name[name].cells
+        lines.append(f"| {told} | {figure} | {peer} | {ratio} |")
+    table = "".join(f"{line}\n" for line in lines)
+    return readme[:begin] + _MARKS[0] + table + readme[end:]
+
+
 def as_json(sections: Sequence[Section], *, mode: str) -> str:
     """Write the same for programs."""
     rows = [

@@ -1,8 +1,10 @@
 import json
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
-from benchmarks.rows import Row, as_json, as_markdown
+from benchmarks.rows import IN_README, Row, as_json, as_markdown, in_readme
 
 FASTER = Row("create", 10.0, "µs", "loop", 250.0, aim="≤ 75 µs")
 
@@ -34,3 +36,18 @@ def test_programs_get_the_same_figures():
 def test_a_figure_that_cannot_be_measured_says_what_it_takes():
     row = Row("h2load", None, "µs", "loop", 250.0, absent="needs h2load")
     assert row.cells == ("h2load", "needs h2load", "loop: 250 µs", "", "")
+
+
+def test_the_readme_shows_the_figures_that_the_benchmarks_gave():
+    root = Path(__file__).parents[2]
+    written = json.loads((root / "docs" / "benchmarks.json").read_text())["rows"]
+    names = [field.name for field in fields(Row)]
+    rows = [Row(**{name: row[name] for name in names if name in row}) for row in written]
+    readme = (root / "README.md").read_text()
+    assert in_readme(readme, rows) == readme
+    assert readme.count("x |\n") >= len(IN_README)
+
+
+def test_a_readme_without_its_marks_is_not_written():
+    with pytest.raises(ValueError, match="substring"):
+        in_readme("# A README\n", [])
