@@ -115,16 +115,20 @@ def command(  # noqa: PLR0913  (one for each option)
             becomes=(MESSAGE if is_message else TASK).format(url=url),
         )
     )
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Misused(f"{file}: {error.strerror}; name a file that can be written") from error
+    _write(file, text)
     if as_json:
         print_json({"written": str(file)})
         return
     click.echo(f"{file} is written; next: injector plan {file}")
     if is_message and not group:
         click.echo(f"group {usual} is yours to make, a group that has a topic: docs/topics.md")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Misused(f"{file}: {error.strerror}; name a file that can be written") from error
 
 
 def _identity(wanted: str) -> str:
