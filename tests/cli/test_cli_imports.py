@@ -1,6 +1,7 @@
 """What each command loads: no more than it needs, since a person waits for it."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -58,3 +59,16 @@ def test_asking_the_service_reads_no_yaml_though_groups_are_configured(monkeypat
 def test_commands_that_print_json_load_nothing_that_draws():
     assert not loaded("schema") & (HEAVY | HTTP | SCREEN)
     assert not loaded("plan", "m.yaml", "--groups", "g.yaml", "--json") & (HEAVY | HTTP)
+
+
+def test_completion_does_not_import_the_commands():
+    program = (
+        "import atexit, sys; from injector.cli.main import run;"
+        "heavy = {'pydantic', 'requests', 'grpc', 'rich'};"
+        "atexit.register(lambda: sys.stderr.write(str(heavy & set(sys.modules)))); run([])"
+    )
+    env = {**os.environ, "_INJECTOR_COMPLETE": "bash_complete"}
+    env |= {"COMP_WORDS": "injector pa", "COMP_CWORD": "1"}
+    command = [sys.executable, "-c", program]
+    shown = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert (shown.stdout, shown.stderr) == ("plain,pause\n", "set()")

@@ -234,19 +234,6 @@ def test_completion_of_job_ids_is_silent_without_a_service():
     assert completed(["pause"], "wel") == []
 
 
-def test_completion_does_not_import_the_commands():
-    program = (
-        "import atexit, sys; from injector.cli.main import run;"
-        "heavy = {'pydantic', 'requests', 'grpc', 'rich'};"
-        "atexit.register(lambda: sys.stderr.write(str(heavy & set(sys.modules)))); run([])"
-    )
-    env = {**os.environ, "_INJECTOR_COMPLETE": "bash_complete"}
-    env |= {"COMP_WORDS": "injector pa", "COMP_CWORD": "1"}
-    command = [sys.executable, "-c", program]
-    shown = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    assert (shown.stdout, shown.stderr) == ("plain,pause\n", "set()")
-
-
 QUEUE = {"name": "projects/p/locations/l/queues/welcome-0", "state": "RUNNING"}
 QUEUE |= {"rate": 500.0, "concurrency": 1000, "problem": ""}
 
