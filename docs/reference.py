@@ -6,6 +6,7 @@ from pathlib import Path
 
 from handlers.app import create_app
 from handlers.metrics import make_metrics
+from injector.cli.main import EXIT_CODES
 from injector.groups import Group
 from injector.manifest.schema import Manifest
 from injector.settings import Settings, variables
@@ -51,10 +52,10 @@ def settings() -> str:
 
 def cli() -> str:
     """Describe each command by its own `--help`."""
+    rows = ((str(code), words) for code, words in EXIT_CODES.items())
+    codes = _table(("exit code", "what it says"), rows)
     return (
-        "# Commands\n\n"
-        "Exit codes: 0 done, 1 it failed or there are more rejects than allowed, "
-        "2 wrong use or input, 130 interrupted.\n\n"
+        f"# Commands\n\n{codes}\n\n"
         "::: mkdocs-click\n    :module: injector.cli.main\n    :command: cli\n"
         "    :prog_name: injector\n    :depth: 1\n    :style: table\n"
     )

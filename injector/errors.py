@@ -6,10 +6,10 @@
     │   │   └── Outdated   was meant for an older state of the thing          → exit 2, HTTP 412
     │   └── NotFound       names nothing that exists                          → exit 2, HTTP 404
     │       └── NoSource   records that are not where they are said to be     → exit 2, HTTP 404
-    ├── Refused            the caller's identity does not allow it            → HTTP 401 or 403
+    ├── Refused            the caller's identity does not allow it            → exit 3, HTTP 401/403
     ├── Rejected           one record or chunk, refused for good: listed, never sent again
-    └── Retryable          not taken; the same again later may succeed        → HTTP 503
-        └── Throttled      the caller asks more than one may                  → HTTP 429
+    └── Retryable          not taken; the same again later may succeed        → exit 3, HTTP 503
+        └── Throttled      the caller asks more than one may                  → exit 3, HTTP 429
 
 Catch by verdict. Foreign errors are turned into these at the adapter that meets them.
 """

@@ -1,6 +1,7 @@
 """`injector dashboard`."""
 
 import webbrowser
+from dataclasses import replace
 
 import click
 from werkzeug.serving import make_server
@@ -20,11 +21,13 @@ LOOPBACK = "127.0.0.1"
 def command(url: str | None, *, port: int, no_browser: bool) -> None:
     """Open the service's dashboard in a browser, as you, until Ctrl-C.
 
-    Passes what the browser asks on to the service, with the token that the other commands use.
+    Passes what the browser asks on to the service, with the token that the other commands use,
+    once it is seen that the service is there and lets you in.
 
     Example: injector dashboard --service https://injector.example
     """
     service = service_at(url)
+    next(replace(service, attempts=1).jobs(), None)  # raises what keeps it from being asked
     try:
         server = make_server(LOOPBACK, port, way_in(service.url, service.identity), threaded=True)
     except (OSError, SystemExit) as error:

@@ -14,7 +14,7 @@ import click
 
 from injector.cli.lazy import Lazy
 from injector.cli.waits import tell_of_waits
-from injector.errors import InjectorError, Misused
+from injector.errors import InjectorError, Misused, Refused, Retryable
 
 COMMANDS: Mapping[str, str] = {
     "init": "Write a commented manifest to begin with.",
@@ -45,7 +45,15 @@ COMMANDS: Mapping[str, str] = {
     "db": "Bring the ledger's database to this version.",
     "completion": "Print what completes commands in your shell.",
 }
-FAILED, WRONG_USE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+DONE, FAILED, WRONG_USE, UNANSWERED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+EXIT_CODES: Mapping[int, str] = {
+    DONE: "done",
+    FAILED: "the job failed or has more rejects than it allows, or a check found something",
+    WRONG_USE: "wrong use or wrong input",
+    UNANSWERED: "no answer: the service, or what it needs, is not reached or does not let you in",
+    INTERRUPTED: "interrupted",
+    TERMINATED: "terminated",
+}
 
 
 class Commands(Lazy):
@@ -54,7 +62,11 @@ class Commands(Lazy):
     table = COMMANDS
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: " + "; ".join(f"{code} {words}" for code, words in EXIT_CODES.items()),
+)
 @click.version_option(package_name="cloud-tasks-injector", prog_name="injector")
 def cli() -> None:
     """Turn each record of a file into one Cloud Tasks task, exactly once, at a safe rate.
@@ -64,7 +76,7 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and leave with its exit code: 0 done, 1 failed, 2 wrong use or input."""
+    """Run the command and leave with its exit code, one of EXIT_CODES."""
     open_streams()
     quiet()
     tell_of_waits()
@@ -99,16 +111,23 @@ def run(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _end("interrupted", INTERRUPTED)
     except InjectorError as error:
-        return _end(str(error), WRONG_USE if isinstance(error, Misused) else FAILED)
+        return _end(str(error), _code_of(error))
     except OSError as error:
         return _end_of_output(error)
     except Exception as error:  # noqa: BLE001  (the last line of defence)
         return _end(_fault(error), FAILED)
-    return code if isinstance(code, int) else 0
+    return code if isinstance(code, int) else DONE
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
+
+
+def _code_of(error: InjectorError) -> int:
+    """Tell a job that failed from one of which nothing could be learnt."""
+    if isinstance(error, Misused):
+        return WRONG_USE
+    return UNANSWERED if isinstance(error, Retryable | Refused) else FAILED
 
 
 def _end(message: str, code: int) -> int:

@@ -303,12 +303,6 @@ def test_unknown_job_exits_with_2(web, capsys):
     assert "there is no job nothing" in capsys.readouterr().err
 
 
-def test_caller_that_is_not_let_in_exits_with_1_and_learns_the_remedy(web, capsys):
-    web.get(f"{URL}/jobs/welcome", status=403, json={"detail": "not among people"})
-    assert run(["status", "welcome"]) == 1
-    assert "set INJECTOR_TOKEN" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("arguments", [["watch", "welcome"], ["watch", "welcome", "--json"]])
 def test_watch_ends_when_the_job_has_stopped_itself(web, capsys, arguments):
     stopped = {**JOB, "state": "paused", "reason": "too many rejects"}

@@ -4,6 +4,7 @@ import pytest
 import responses
 
 from injector.cli.dashboard import command as dashboard
+from injector.cli.main import run
 from injector.cli.up import command as up
 from injector.cli.way_in import way_in
 from injector.errors import Misused
@@ -97,3 +98,10 @@ def test_it_can_be_opened_beside_what_runs_on_this_machine():
 
     assert len(taken) == 4
     assert port not in taken
+
+
+def test_what_is_no_service_is_no_dashboard(service, capsys):
+    service.get("http://127.0.0.1:8080/jobs", body="<h1>It works</h1>")
+
+    assert run(["dashboard", "--no-browser", "--service", "http://127.0.0.1:8080"]) == 2
+    assert "is it an injector service?" in capsys.readouterr().err
