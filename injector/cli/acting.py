@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from injector.cli.output import console, print_lines
+from injector.cli.output import print_lines, say
 
 Found = TypeVar("Found", bound=Mapping[str, object])
 
 
 def act_on(
-    jobs: Sequence[str], act: Callable[[str], Found], say: Callable[[Found], str], *, as_json: bool
+    jobs: Sequence[str], act: Callable[[str], Found], told: Callable[[Found], str], *, as_json: bool
 ) -> None:
     """Do it to each job in turn, and say what became of it; stops at the first that refuses."""
     for job in jobs:
@@ -17,4 +17,4 @@ def act_on(
         if as_json:
             print_lines([found])
         else:
-            console().print(say(found), markup=False)
+            say(told(found))

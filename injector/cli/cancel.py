@@ -13,7 +13,7 @@ from injector.cli.options import (
     service_option,
     sure_option,
 )
-from injector.cli.output import console
+from injector.cli.output import say
 
 POLL_S = 2.0
 
@@ -65,7 +65,7 @@ def _follow(service: Service, job: str) -> None:
         found = service.job(job)
         told, line = found["taken_back"], f"{job}: {taken_back(found)}"
         if line != last:
-            console(stderr=True).print(line, markup=False)
+            say(line, stderr=True)
         last = line
         if not isinstance(told, dict) or told["done"]:
             return

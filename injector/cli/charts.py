@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from injector.cli.output import console, rate
+from injector.cli.output import console, is_terminal, rate
 from injector.errors import Misused
 
 WIDTH, HEIGHT = 72, 16
@@ -43,8 +43,8 @@ def stairs(points: Iterable[tuple[float, float]], *, until: float) -> Iterator[t
 
 def draw(title: str, curves: Sequence[Curve]) -> None:
     """Draw the curves on the terminal; nothing where nobody looks or braille cannot be shown."""
-    screen = console()
-    if screen.is_terminal and "utf" in (sys.stdout.encoding or "").lower():
+    if is_terminal() and "utf" in (sys.stdout.encoding or "").lower():
+        screen = console()
         coloured = screen.color_system is not None and not screen.no_color
         click.echo(f"\n{in_text(title, curves, coloured=coloured)}")
 

@@ -12,7 +12,7 @@ from injector.cli.charts import draw, plot_option, write_svg
 from injector.cli.diagnosis_view import TITLE, Seen, curves_of, in_json, show
 from injector.cli.operating.place import queues_of
 from injector.cli.options import json_option, service_asked_once, service_option
-from injector.cli.output import console, moment, print_json, print_lines
+from injector.cli.output import moment, print_json, print_lines, say
 from injector.cli.trouble import seconds_of
 from injector.clock import Clock
 from injector.errors import InjectorError, Misused
@@ -144,6 +144,6 @@ def _show(seen: Seen, *, as_json: bool, watching: bool) -> None:
         (print_lines([in_json(seen)]) if watching else print_json(in_json(seen)))
         return
     if watching:
-        console().print(f"\n{moment(seen.at)}", style="bold", markup=False)
+        say(f"\n{moment(seen.at)}", style="bold")
     show(seen)
     draw(TITLE, curves_of(seen.evidence))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from injector.cli.charts import Curve
 from injector.cli.client import Json
-from injector.cli.output import console, moment, print_pairs, rate, span
+from injector.cli.output import moment, print_pairs, rate, say, span
 from injector.queues.diagnosis import Diagnosis, Evidence, Figures, History, Peak, Verdict
 from injector.queues.diagnosis.codes import http_status, in_words
 from injector.queues.diagnosis.evidence import MINUTE_S
@@ -30,20 +30,19 @@ class Seen:
 def show(seen: Seen) -> None:
     """Show the verdicts with their numbers, or that nothing is wrong."""
     found = seen.diagnosis
-    screen = console()
     for verdict in found.verdicts:
         held = f" ({_named(verdict.queues)})" if verdict.queues else ""
-        screen.print(f"{verdict.cause}{held}", style=COLOURS[verdict.confidence], end="")
-        screen.print(f", {verdict.confidence} confidence", markup=False)
-        screen.print(f"  {verdict.why}", markup=False, soft_wrap=True)
-        screen.print(f"  → {verdict.advice}\n", markup=False, soft_wrap=True)
+        cause, colour = f"{verdict.cause}{held}", COLOURS[verdict.confidence]
+        say(f", {verdict.confidence} confidence", head=cause, style=colour)
+        say(f"  {verdict.why}", wraps=False)
+        say(f"  → {verdict.advice}\n", wraps=False)
     if not found.verdicts:
-        screen.print("nothing holds the queues back\n", style="green")
+        say("nothing holds the queues back\n", style="green")
     print_pairs(dict(_figures(seen)))
     for note in found.notes:
-        screen.print(f"note: {note}", markup=False, soft_wrap=True)
+        say(f"note: {note}", wraps=False)
     for missing in found.unseen:
-        screen.print(f"not seen: {missing}", style="yellow", markup=False, soft_wrap=True)
+        say(f"not seen: {missing}", style="yellow", wraps=False)
 
 
 def in_json(seen: Seen) -> Json:

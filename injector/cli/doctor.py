@@ -10,7 +10,7 @@ from injector.cli.checks import Checks
 from injector.cli.client import Service
 from injector.cli.finding import Finding
 from injector.cli.options import json_option, service_option
-from injector.cli.output import console, print_json
+from injector.cli.output import print_json, say
 from injector.settings import read_settings
 
 MARKS = {"ok": ("ok", "green"), "doubt": ("?", "yellow"), "fault": ("FAULT", "red")}
@@ -49,8 +49,7 @@ def is_healthy(found: Sequence[Finding]) -> bool:
 
 def _show(finding: Finding) -> None:
     mark, colour = MARKS[finding.verdict]
-    screen = console()
-    screen.print(f"{mark:<5}", style=colour, end=" ")
-    screen.print(f"{finding.name}: {finding.said}", markup=False, soft_wrap=True)
+    words = f" {finding.name}: {finding.said}"
+    say(words, head=f"{mark:<5}", style=colour, wraps=False)
     if finding.mend:
-        screen.print(f"      → {finding.mend}", markup=False, soft_wrap=True)
+        say(f"      → {finding.mend}", wraps=False)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from injector.cli.findings import Findings
 from injector.cli.job_view import REJECT_HEADINGS, reject_row
 from injector.cli.options import clock_note
-from injector.cli.output import console, count, print_pairs, print_table, rate, span
+from injector.cli.output import count, print_pairs, print_table, rate, say, span
 from injector.cli.planning import Plan, sample_json
 from injector.delivery.ports import Create
 from injector.estimate import Step
@@ -23,16 +23,15 @@ def show_plan(plan: Plan) -> None:
     show_rejects(plan)
     for create in plan.findings.samples:
         _show_sample(create)
-    screen = console()
-    screen.print("\nassuming that:", style="dim")
+    say("\nassuming that:", style="dim")
     for assumption in plan.assumptions:
-        screen.print(f"  {assumption}", style="dim", markup=False)
+        say(f"  {assumption}", style="dim")
 
 
 def show_warnings(plan: Plan) -> None:
     """Show what speaks against the job, on the error stream."""
     for warning in plan.warnings:
-        console(stderr=True).print(f"warning: {warning}", style="yellow", markup=False)
+        say(f"warning: {warning}", style="yellow", stderr=True)
 
 
 def show_rejects(plan: Plan) -> None:
@@ -113,11 +112,10 @@ def _step_row(step: Step) -> tuple[str, ...]:
 
 def _show_sample(create: Create) -> None:
     sample = sample_json(create)
-    screen = console()
     title = "message" if create.is_message else f"{sample['method']} {sample['url']}"
-    screen.print(f"\n{title}", style="bold", markup=False)
+    say(f"\n{title}", style="bold")
     for line in _message_lines(sample) if create.is_message else _sample_lines(sample):
-        screen.print(f"  {line}", markup=False, soft_wrap=True)
+        say(f"  {line}", wraps=False)
 
 
 def _sample_lines(sample: dict[str, object]) -> Iterator[str]:

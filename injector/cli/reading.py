@@ -11,7 +11,7 @@ from typing import Literal
 import click
 
 from injector.cli.known_group import unknown_group
-from injector.cli.output import console, count
+from injector.cli.output import console, count, is_terminal
 from injector.cli.ranges import FiniteRange
 from injector.errors import Misused, NoSource
 from injector.groups import Group
@@ -134,8 +134,7 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
 @contextmanager
 def staging_bar() -> Iterator[Callable[[Read], None]]:
     """Show how far the reading is, on a terminal; give the function that is told of it."""
-    screen = console(stderr=True)
-    if not screen.is_terminal:
+    if not is_terminal(stderr=True):
         yield lambda _: None
         return
     from rich.progress import (  # noqa: PLC0415  (only a terminal needs it)
@@ -153,7 +152,7 @@ def staging_bar() -> Iterator[Callable[[Read], None]]:
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=screen, transient=True) as bars:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bars:
         task = bars.add_task("reading", total=None, note="")
 
         def show(progress: Read) -> None:

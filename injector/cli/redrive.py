@@ -15,7 +15,7 @@ from injector.cli.options import (
     service_option,
     sure_option,
 )
-from injector.cli.output import console, count, print_json
+from injector.cli.output import count, print_json, say
 from injector.cli.picking import picks_by_outcome, picks_of_ranges
 from injector.errors import Misused
 from injector.manifest import load_manifest, parse_manifest
@@ -98,7 +98,7 @@ def _tell(found: Json, job: str, act: str, *, as_json: bool) -> None:
     told = f"{number}{_what(act)} of {job} are fed again at the next tick"
     if act != "retry":
         told += "; what is wrong with a record itself needs a mended manifest: --manifest FILE"
-    console().print(told, markup=False)
+    say(told)
 
 
 def _tell_child(shown: Json, staged: Staged, job: str, *, as_json: bool) -> None:
@@ -106,7 +106,7 @@ def _tell_child(shown: Json, staged: Staged, job: str, *, as_json: bool) -> None
         print_json(shown)
         return
     words = f"{shown['id']} sends {count(staged.records)} records of {job} again"
-    console().print(f"{words}; follow it: injector watch {shown['id']}", markup=False)
+    say(f"{words}; follow it: injector watch {shown['id']}")
 
 
 def _manifest(service: Service, job: str, child: str | None, path: Path | None) -> Manifest:
@@ -130,9 +130,7 @@ def _stage(job: Json, picks: Iterator[Pick], manifest: Manifest, store: str | No
     reader, clock = ChunkReader(place), settings.clock
     staged, passed_over = stage_again(reader, picks, manifest, store or beside, clock=clock)
     if passed_over:
-        console(stderr=True).print(
-            f"{count(passed_over)} lines were no record and are passed over", markup=False
-        )
+        say(f"{count(passed_over)} lines were no record and are passed over", stderr=True)
     return staged
 
 

@@ -19,7 +19,6 @@ from injector.cli.job_view import (
 )
 from injector.cli.options import clock_note, job_argument, json_option, service_at, service_option
 from injector.cli.output import (
-    console,
     count,
     creates,
     moment,
@@ -27,6 +26,7 @@ from injector.cli.output import (
     print_lines,
     print_pairs,
     print_table,
+    say,
     span,
 )
 from injector.cli.report_file import FORMATS, write_report
@@ -56,8 +56,8 @@ def command(  # noqa: PLR0913  (one for each option)
 ) -> int:
     """Account for every record of JOB: created, existed, rejected, open.
 
-    With --out each record that was not plainly created gets a row: its place, outcome, task and
-    reason; with --all every record. --all alone prints these rows as JSON lines. Exits with 1
+    With --out each record that was not plainly created gets a row there: its place, outcome, task
+    and reason; with --all every record. --all alone prints these rows as JSON lines. Exits with 1
     when the job failed, stopped itself, or its records do not add up.
 
     Example: injector report welcome-2026-11 --all --out gs://bucket/welcome.parquet
@@ -70,11 +70,12 @@ def command(  # noqa: PLR0913  (one for each option)
         _print_blocks(rows(service, found, every=True))
     else:
         told = _written(service, found, out, kind, every=every) if out else {}
-        summary = service.summary(job)
         if as_json:
-            print_json({**summary, **told})
+            print_json({**service.summary(job), **told})
+        elif out:
+            say(f"{job}: {count(told['rows'])} rows are written to {out}", wraps=False)
         else:
-            _show(service, summary, told)
+            _show(service, service.summary(job))
     return 0 if adds_up(found) and not exit_code(found) else 1
 
 
@@ -105,7 +106,7 @@ def _print_blocks(blocks: Iterator[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _show(service: Service, summary: Json, told: Json) -> None:
+def _show(service: Service, summary: Json) -> None:
     job = summary["job"]
     assert isinstance(job, dict)
     print_pairs(
@@ -113,7 +114,6 @@ def _show(service: Service, summary: Json, told: Json) -> None:
             **describe(job),
             **_figures(summary, job),
             "sum": _sum(job),
-            **_where(told),
             **clock_note(),
         }
     )
@@ -121,7 +121,7 @@ def _show(service: Service, summary: Json, told: Json) -> None:
     if number(job, "rejected"):
         rejects = islice(service.rejects(str(job["id"])), SHOWN)
         print_table(REJECT_HEADINGS, map(reject_row, rejects), title="\nfirst rejects")
-        console().print(f"all of them: injector report {job['id']} --rejects")
+        say(f"all of them: injector report {job['id']} --rejects")
 
 
 def _figures(summary: Mapping[str, object], job: Mapping[str, object]) -> dict[str, str]:
@@ -134,10 +134,6 @@ def _figures(summary: Mapping[str, object], job: Mapping[str, object]) -> dict[s
         speed = number(job, "created") / max(seconds, 0.001)
         figures |= {"took": span(seconds), "mean rate": f"{creates(speed)} creates/s"}
     return figures
-
-
-def _where(told: Mapping[str, object]) -> dict[str, str]:
-    return {"written": f"{count(told['rows'])} rows to {told['written']}"} if told else {}
 
 
 def _show_ramp(history: object) -> None:

@@ -4,7 +4,7 @@ import click
 
 from injector.cli.job_view import describe, under_way
 from injector.cli.options import job_argument, json_option, service_at, service_option
-from injector.cli.output import console, count, print_json, print_pairs
+from injector.cli.output import count, print_json, print_pairs, say
 from injector.cli.ranges import FiniteRange, WholeRange
 
 NONE = "none"
@@ -72,4 +72,4 @@ def command(  # noqa: PLR0913  (one for each option)
         print_pairs(describe(found))
         if max_rate is not None and (fed := under_way(found)):
             told = f"{count(fed)} chunks are under way at the pace they were fed at"
-            console().print(f"{told}; pause stops those too", markup=False)
+            say(f"{told}; pause stops those too")

@@ -12,7 +12,7 @@ from injector.cli.findings import findings_of
 from injector.cli.job_view import ENDED
 from injector.cli.known_group import group_of
 from injector.cli.options import json_option, manifest_argument, service_at, service_option
-from injector.cli.output import console, count, print_json
+from injector.cli.output import count, print_json, say
 from injector.cli.plan import plan_of, show
 from injector.cli.plan_view import show_plan, show_rejects, show_warnings
 from injector.cli.planning import Plan, make_plan
@@ -146,8 +146,8 @@ def _register(service: Service, manifest: Manifest, staged: Staged, *, as_json: 
     rejected = f", {count(staged.rejected)} of them rejected" if staged.rejected else ""
     verdict = "registered" if is_new else "is registered already; nothing new"
     records = f"{count(staged.records)} records{rejected}"
-    console().print(f"{manifest.job} {verdict}: {records}", markup=False)
-    console().print(_next(job), markup=False)
+    say(f"{manifest.job} {verdict}: {records}")
+    say(_next(job))
 
 
 def _next(job: Json) -> str:

@@ -1,11 +1,11 @@
 """`injector watch`."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from injector.cli.client import Json, Service
 from injector.cli.job_view import (
@@ -19,7 +19,19 @@ from injector.cli.job_view import (
     waits_for,
 )
 from injector.cli.options import clock_note, job_argument, json_option, service_at, service_option
-from injector.cli.output import console, count, print_lines, print_pairs, span, sparkline
+from injector.cli.output import (
+    bars,
+    count,
+    is_terminal,
+    print_lines,
+    print_pairs,
+    say,
+    span,
+    sparkline,
+)
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 POLL_S = 1.0
 LINE_EACH_S = 10.0
@@ -43,12 +55,11 @@ def command(job: str, url: str | None, *, as_json: bool) -> int:
 
 def watch(service: Service, job: str) -> int:
     """Show the job's progress until it ends; return the exit code it deserves."""
-    screen = console()
     for name, words in clock_note().items():
-        screen.print(f"{name}: {words}", markup=False)
-    with _bars(screen) as bars:
-        last = follow(service, job, _shower(screen, bars, job, service.clock.monotonic))
-    if screen.is_terminal:
+        say(f"{name}: {words}")
+    with _shower(job, service.clock.monotonic) as show:
+        last = follow(service, job, show)
+    if is_terminal():
         print_pairs(describe(last))
     return exit_code(last)
 
@@ -63,41 +74,46 @@ def follow(service: Service, job: str, show: Callable[[Json], None]) -> Json:
         service.clock.sleep(POLL_S)
 
 
-def _shower(
-    screen: Console, bars: Progress, job: str, now: Callable[[], float]
-) -> Callable[[Json], None]:
-    """Return what shows a state: by bars on a terminal, else by a line now and then."""
-    if not screen.is_terminal:
-        return _line_shower(screen, now)
-    can_draw = "utf" in screen.encoding
-    created = bars.add_task(f"{job} records", total=None, note="")
-    speed = bars.add_task("rate of allowed", total=None, note="")
+@contextmanager
+def _shower(job: str, now: Callable[[], float]) -> Iterator[Callable[[Json], None]]:
+    """Give what shows a state: by bars on a terminal, else by a line now and then."""
+    if not is_terminal():
+        yield _line_shower(now)
+        return
+    with bars() as drawn:
+        yield _bar_shower(drawn, job)
+
+
+def _bar_shower(drawn: "Progress", job: str) -> Callable[[Json], None]:
+    can_draw = "utf" in drawn.console.encoding
+    created = drawn.add_task(f"{job} records", total=None, note="")
+    speed = drawn.add_task("rate of allowed", total=None, note="")
     rates: deque[float] = deque(maxlen=RATES)
 
     def show(found: Json) -> None:
         rates.append(_rate(found))
-        _show_bars(bars, created, speed, found, sparkline(rates) if can_draw else "")
+        _show_bars(drawn, created, speed, found, sparkline(rates) if can_draw else "")
 
     return show
 
 
 def _show_bars(
-    bars: Progress,
-    records: TaskID,
-    speed: TaskID,
+    drawn: "Progress",
+    records: "TaskID",
+    speed: "TaskID",
     job: Mapping[str, object],
-    drawn: str,
+    curve: str,
 ) -> None:
     total, settled = number(job, "records"), settled_records(job)
     left = waits_for(job) or f"{span(job.get('eta_s'))} left"
     note = f"{count(settled)}/{count(total)}  {job['state']}  {left}"
-    bars.update(records, total=total, completed=settled, note=f"{note} {unsafe_ramp(job)}")
+    drawn.update(records, total=total, completed=settled, note=f"{note} {unsafe_ramp(job)}")
     allowed = job.get("rate_allowed")
-    bars.update(
+    drawn.update(
         speed,
         total=allowed if isinstance(allowed, int | float) and allowed else None,
         completed=_rate(job),
-        note=f"{pace(job)}  {drawn}",
+        note=f"{pace(job)}  {curve}",
     )
 
 
@@ -106,7 +122,7 @@ def _rate(job: Mapping[str, object]) -> float:
     return float(now) if isinstance(now, int | float) else 0.0
 
 
-def _line_shower(screen: Console, now: Callable[[], float]) -> Callable[[Json], None]:
+def _line_shower(now: Callable[[], float]) -> Callable[[Json], None]:
     """Show a line when the state changes, and else one each ten seconds if there is news."""
     last, state, since = "", "", float("-inf")
 
@@ -114,7 +130,7 @@ def _line_shower(screen: Console, now: Callable[[], float]) -> Callable[[Json], 
         nonlocal last, state, since
         line = _line(job)
         if job["state"] != state or (line != last and now() - since >= LINE_EACH_S):
-            screen.print(line, markup=False)
+            say(line)
             last, state, since = line, str(job["state"]), now()
 
     return show
@@ -126,14 +142,4 @@ def _line(job: Mapping[str, object]) -> str:
     return (
         f"{job['id']} {job['state']} {settled_records(job)}/{job['records']} records, "
         f"{pace(job)}, {count(job['rejected'])} rejected{reason}"
-    )
-
-
-def _bars(screen: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TextColumn("{task.fields[note]}"),
-        console=screen,
-        disable=not screen.is_terminal,
     )

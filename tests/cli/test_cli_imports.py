@@ -46,7 +46,7 @@ def test_commands_load_what_talks_to_the_service_only_when_they_ask_it(name):
 def test_plan_of_a_file_loads_neither_googles_client_nor_a_ledger_nor_http():
     found = loaded("plan", "m.yaml", "--groups", "g.yaml")
     assert "pydantic" in found
-    assert not found & (HEAVY | HTTP)
+    assert not found & (HEAVY | HTTP | SCREEN)
 
 
 def test_asking_the_service_reads_no_yaml_though_groups_are_configured(monkeypatch):
@@ -56,9 +56,11 @@ def test_asking_the_service_reads_no_yaml_though_groups_are_configured(monkeypat
     assert not loaded("--version", program=f"{asking}\n{PROGRAM}") & (HEAVY | {"ruamel"})
 
 
-def test_commands_that_print_json_load_nothing_that_draws():
-    assert not loaded("schema") & (HEAVY | HTTP | SCREEN)
-    assert not loaded("plan", "m.yaml", "--groups", "g.yaml", "--json") & (HEAVY | HTTP)
+@pytest.mark.parametrize(
+    "arguments", [["schema"], ["watch", "--help"], ["group", "ramp", "--help"]]
+)
+def test_commands_load_what_draws_only_for_a_terminal(arguments):
+    assert not loaded(*arguments) & SCREEN
 
 
 def test_completion_does_not_import_the_commands():

@@ -6,7 +6,7 @@ import click
 
 from injector.cli.operating.show import all_queues
 from injector.cli.options import json_option, service_option
-from injector.cli.output import console, print_json
+from injector.cli.output import print_json, say
 from injector.groups import Group
 from injector.operations.provision import Found, found_in, wanted_of
 from injector.operations.provision import ProvisionSpec as Spec
@@ -50,9 +50,9 @@ def command(group: str, url: str, *, as_json: bool) -> int:
 
 def _show(queues: int, problems: Sequence[str], advice: Sequence[str]) -> None:
     if not problems:
-        console().print(f"nothing is wrong with {so_many(queues)}")
+        say(f"nothing is wrong with {so_many(queues)}")
     for line in (*problems, *(f"advice: {each}" for each in advice)):
-        console().print(line, markup=False, soft_wrap=True)
+        say(line, wraps=False)
 
 
 def problems_of(names: Sequence[str], group: Group | None, found: Found) -> Iterator[str]:

@@ -7,7 +7,7 @@ from injector.cli.operating.here import stay
 from injector.cli.operating.there import follow
 from injector.cli.operating.view import describe, exit_code, follower
 from injector.cli.options import Decorator, json_option, service_at, service_option
-from injector.cli.output import console, moment, print_json, print_lines, print_pairs, print_table
+from injector.cli.output import moment, print_json, print_lines, print_pairs, print_table, say
 from injector.operations.values import Fields
 from injector.settings import read_settings
 
@@ -125,4 +125,4 @@ def _say(operation: Fields, *, as_json: bool) -> None:
         print_lines([operation])
     else:
         words = f"{operation['id']} is {operation['state']}: {operation['reason']}"
-        console().print(words, markup=False)
+        say(words)

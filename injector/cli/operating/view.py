@@ -4,16 +4,27 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from injector.cli.charts import Curve, draw, stairs, write_svg
-from injector.cli.output import console, moment, print_json, print_lines, print_pairs, print_table
+from injector.cli.output import (
+    bars,
+    is_terminal,
+    moment,
+    print_json,
+    print_lines,
+    print_pairs,
+    print_table,
+    say,
+)
 from injector.cli.output import span as span_of
 from injector.clock import Clock
 from injector.operations.values import Fields, Plan, PlannedStep
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 STEPS_SHOWN = 40
 
@@ -30,7 +41,7 @@ def show_plan(plan: Plan, *, as_json: bool, plot: Path | None) -> None:
         if plan.lines:
             draw(plan.title, curves_of(plan))
     for warning in plan.warnings:
-        console(stderr=True).print(f"warning: {warning}", style="yellow", markup=False)
+        say(f"warning: {warning}", style="yellow", stderr=True)
     if plot:
         write_svg(plot, plan.title, curves_of(plan) or (Curve("planned", [(0.0, 0.0)]),))
 
@@ -91,20 +102,15 @@ def follower(operation: Fields, clock: Clock, *, is_new: bool, as_json: bool) ->
         return
     verb = "began" if is_new else "goes on"
     click.echo(f"{operation['id']} {verb}; see injector group operations show {operation['id']}")
-    screen = console()
-    with _bar(screen) as bar:
-        yield _bar_shower(bar, operation, clock) if screen.is_terminal else _line_shower(screen)
+    if not is_terminal():
+        yield _line_shower()
+        return
+    with bars() as bar:
+        yield _bar_shower(bar, operation, clock)
 
 
-def _bar(screen: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=30))
-    return Progress(
-        *columns, TextColumn("{task.fields[note]}"), console=screen, disable=not screen.is_terminal
-    )
-
-
-def _bar_shower(bar: Progress, operation: Fields, clock: Clock) -> Show:
-    task: TaskID = bar.add_task(str(operation["kind"]), total=None, note="")
+def _bar_shower(bar: "Progress", operation: Fields, clock: Clock) -> Show:
+    task = bar.add_task(str(operation["kind"]), total=None, note="")
 
     def show(found: Fields) -> None:
         total = _number(found["steps"]) or None
@@ -114,7 +120,7 @@ def _bar_shower(bar: Progress, operation: Fields, clock: Clock) -> Show:
     return show
 
 
-def _line_shower(screen: Console) -> Show:
+def _line_shower() -> Show:
     """Show a line when something has changed."""
     last = ""
 
@@ -122,7 +128,7 @@ def _line_shower(screen: Console) -> Show:
         nonlocal last
         line = f"{found['id']} {found['state']} {_place(found)}: {found['reason']}"
         if line != last:
-            screen.print(line, markup=False)
+            say(line)
             last = line
 
     return show
