@@ -214,6 +214,16 @@ def test_log_is_filtered_ordered_and_paged(direct, logs):
     assert [e.insert_id for e in newest] == [e.insert_id for e in reversed(all_of_them)]
 
 
+def test_comparison_with_a_field_that_an_entry_lacks_fails(direct, logs):
+    attempt_all(direct, [200, 503], stackdriver_logging_config={"sampling_ratio": 1.0})
+    status = "jsonPayload.attemptResponseLog.status"
+    throttled = entries(logs, f'resource.type="cloud_tasks_queue"\n{status}!="OK"')
+    found = [dict(dict(e.json_payload)["attemptResponseLog"])["status"] for e in throttled]
+    assert found == ["UNAVAILABLE"]
+    assert entries(logs, f"{status} !~ OK") == throttled
+    assert len(entries(logs, f'NOT {status}="OK"')) == len(entries(logs)) - 1
+
+
 def test_sample_holds_whole_stories_of_about_its_share(direct, logs):
     attempt_all(direct, [200] * 200, stackdriver_logging_config={"sampling_ratio": 0.25})
     found = entries(logs)

@@ -7,7 +7,7 @@ The syntax is that of the logs' advanced filters, with the functions of the moni
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from injector.emulator.api.refusals import invalid
@@ -111,7 +111,7 @@ class _Parser:
         sign = self._next("op")
         wanted = self._wanted(sign)
         if sign in ("!=", "!~"):
-            negated = not negated
+            return lambda item: _differs(read(item), wanted) != negated
         return lambda item: any(map(wanted, read(item))) != negated
 
     def _wanted(self, sign: str) -> _Holds:
@@ -146,6 +146,14 @@ class _Parser:
             raise invalid(f"Invalid filter: expected a comparison at '{self.ahead()}'.")
         self._at += 1
         return self._tokens[self._at - 1][1]
+
+
+def _differs(values: Sequence[Value], wanted: _Holds) -> bool:
+    """Tell whether there are values and none of them is wanted.
+
+    As in Cloud Logging, a comparison with a field that is missing fails, this one too.
+    """
+    return bool(values) and not any(map(wanted, values))
 
 
 def _compare(sign: str, text: str) -> _Holds:
