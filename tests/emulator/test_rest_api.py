@@ -139,6 +139,56 @@ def test_what_cannot_be_understood_is_refused(live, rest, request_line, body, st
     assert answer.json()["error"]["message"]
 
 
+INVALID_JSON = "Invalid JSON payload received. Unknown name"
+ODD = [
+    (
+        f"POST {LOCATION}/queues",
+        {"rateLimits": {"nope": 1}},
+        {
+            "field": "queue.rate_limits",
+            "description": f"{INVALID_JSON} \"nope\" at 'queue.rate_limits': Cannot find field.",
+        },
+    ),
+    (
+        f"POST {QUEUE}/tasks",
+        {"nope": 1},
+        {"description": f'{INVALID_JSON} "nope": Cannot find field.'},
+    ),
+    (
+        f"GET {QUEUE}?nope=1",
+        None,
+        {
+            "description": f'{INVALID_JSON} "nope": Cannot bind query parameter. Field '
+            "'nope' could not be found in request message."
+        },
+    ),
+    (
+        f"POST {QUEUE}/tasks",
+        {"task": {"httpRequest": {"httpMethod": "FETCH"}}},
+        {
+            "field": "task.http_request.http_method",
+            "description": "Invalid value at 'task.http_request.http_method' "
+            '(type.googleapis.com/google.cloud.tasks.v2.HttpMethod), "FETCH"',
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("request_line", "body", "violation"), ODD)
+def test_what_does_not_fit_is_named_as_by_googles_apis(live, rest, request_line, body, violation):
+    verb, _, path = request_line.partition(" ")
+    error = ask(live, verb, path, json=body).json()["error"]
+    assert (error["status"], error["message"]) == ("INVALID_ARGUMENT", violation["description"])
+    kind = "type.googleapis.com/google.rpc.BadRequest"
+    assert error["details"] == [{"@type": kind, "fieldViolations": [violation]}]
+
+
+def test_parameters_that_every_api_takes_are_taken(live, rest):
+    standard = "access_token=x&alt=json&fields=name&key=k&prettyPrint=false&quotaUser=me&$.xgafv=1"
+    assert ask(live, "GET", f"{QUEUE}?{standard}").json()["name"] == QUEUE
+    assert ask(live, "GET", f"{LOCATION}/queues?{standard}&pageSize=1").json()["queues"]
+
+
 def test_details_of_an_error_are_shown(live, rest):
     answer = ask(live, "POST", f"{LOCATION}/queues", json={"name": "bad"}).json()["error"]
     assert answer["status"] == "INVALID_ARGUMENT"

@@ -24,6 +24,7 @@ Any = any_pb2.Any
 AppEngineHttpRequest = types.AppEngineHttpRequest.pb()
 AppEngineRouting = types.AppEngineRouting.pb()
 Attempt = types.Attempt.pb()
+BadRequest = error_details_pb2.BadRequest
 BatchCreateTasksMetadata = types.BatchCreateTasksMetadata.pb()
 BatchCreateTasksRequest = types.BatchCreateTasksRequest.pb()
 BatchCreateTasksResponse = types.BatchCreateTasksResponse.pb()

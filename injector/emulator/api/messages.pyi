@@ -71,6 +71,13 @@ class Attempt(Message):
     response_time: Timestamp
     response_status: Status
 
+class BadRequest(Message):
+    class FieldViolation(Message):
+        field: str
+        description: str
+
+    field_violations: Repeated[BadRequest.FieldViolation]
+
 class BatchCreateTasksMetadata(Message):
     start_time: Timestamp
     end_time: Timestamp
@@ -144,8 +151,11 @@ class GetCmekConfigRequest(Message):
     name: str
 
 class GetIamPolicyRequest(Message):
+    class Options(Message):
+        requested_policy_version: int
+
     resource: str
-    options: Message
+    options: GetIamPolicyRequest.Options
 
 class GetLocationRequest(Message):
     name: str

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from injector.emulator.api import messages
 from injector.emulator.api.methods import METHODS, TASKS
+from injector.emulator.http_port.unreadable import unreadable
 from injector.emulator.rpc import Code, RpcError
 
 _QUEUE = "projects/*/locations/*/queues/*"
@@ -14,6 +15,22 @@ _OPERATION = "projects/*/locations/*/operations/*"
 _OPERATIONS = "/google.longrunning.Operations/"
 _LOCATIONS = "/google.cloud.location.Locations/"
 _INTEGERS = "enum-encoding=int"
+_STANDARD = frozenset(
+    {
+        "access_token",
+        "alt",
+        "callback",
+        "fields",
+        "key",
+        "oauth_token",
+        "prettyPrint",
+        "quotaUser",
+        "uploadType",
+        "upload_protocol",
+        "userIp",
+    }
+)
+"""Parameters that every Google API takes, beside those with `$`; they change nothing here."""
 
 HTTP_STATUS = {
     Code.CANCELLED: 499,
@@ -72,9 +89,11 @@ def transcode(verb: str, path: str, query: Mapping[str, str], body: object) -> C
     for rule in _RULES:
         match = rule.pattern.fullmatch(path)
         if match is not None and rule.verb == verb:
-            tree = _tree(rule, match.groupdict(), query, body)
+            given = {name: query[name] for name in query if not _is_standard(name)}
+            tree = _tree(rule, match.groupdict(), given, body)
+            request = _request(rule, tree, parameters=frozenset(given))
             integers = _INTEGERS in query.get("$alt", "")
-            return Call(rule.method, _request(rule, tree), rule.response, integers)
+            return Call(rule.method, request, rule.response, integers)
     raise RpcError(Code.NOT_FOUND, f"Method not found: {verb} {path}")
 
 
@@ -99,8 +118,7 @@ def _tree(
     elif rule.body:
         tree[rule.body] = body if isinstance(body, dict) else {}
     for name, value in query.items():
-        if not name.startswith("$") and name not in ("key", "alt", "prettyPrint"):
-            tree[name] = _camel(value) if name in ("updateMask", "update_mask") else value
+        tree[name] = _camel(value) if name in ("updateMask", "update_mask") else value
     for name, value in path.items():
         _put(tree, name.split("__"), value)
     return tree
@@ -120,12 +138,16 @@ def _camel(mask: str) -> str:
     return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), mask)
 
 
-def _request(rule: Rule, tree: dict[str, object]) -> bytes:
+def _is_standard(name: str) -> bool:
+    return name.startswith("$") or name in _STANDARD
+
+
+def _request(rule: Rule, tree: dict[str, object], *, parameters: frozenset[str]) -> bytes:
     message = METHODS[rule.method].request()
     try:
         messages.ParseDict(tree, message)
     except (messages.ParseError, TypeError, ValueError, AttributeError) as error:
-        raise RpcError(Code.INVALID_ARGUMENT, f"Invalid JSON payload received. {error}") from error
+        raise unreadable(error, parameters=parameters) from error
     return message.SerializeToString()
 
 
