@@ -153,3 +153,49 @@ def test_unknown_field_in_the_mask_of_a_policy_is_refused(direct):
     request = {"resource": direct.queue(), "policy": {}, "update_mask": {"paths": ["owner"]}}
     with refused("INVALID_ARGUMENT"):
         direct.client.set_iam_policy(request)
+
+
+CONDITION = {"expression": "request.time < timestamp('2027-01-01T00:00:00Z')"}
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"version": 2},
+        {"bindings": [{"role": "", "members": ["allUsers"]}]},
+        {"bindings": [{"role": "viewer", "members": ["allUsers"]}]},
+        {"bindings": [{"role": VIEWER["role"], "members": ["a@b.test"]}]},
+        {"bindings": [{"role": VIEWER["role"], "members": ["user:"]}]},
+        {"version": 1, "bindings": [{**VIEWER, "condition": CONDITION}]},
+    ],
+)
+def test_policy_that_the_service_would_not_take_is_refused(direct, policy):
+    queue = direct.queue()
+    before = direct.client.get_iam_policy(request={"resource": queue})
+    with refused("INVALID_ARGUMENT"):
+        direct.client.set_iam_policy(request={"resource": queue, "policy": policy})
+    assert direct.client.get_iam_policy(request={"resource": queue}) == before
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "allAuthenticatedUsers",
+        "domain:b.test",
+        "projectOwner:p",
+        "deleted:serviceAccount:s@p.iam.gserviceaccount.com?uid=1",
+        "principalSet://iam.googleapis.com/locations/global/workforcePools/w/*",
+    ],
+)
+def test_policy_may_name_every_kind_of_member(direct, member):
+    roles = ("roles/cloudtasks.enqueuer", "projects/p/roles/own")
+    bindings = [{"role": role, "members": [member], "condition": CONDITION} for role in roles]
+    policy = {"version": 3, "bindings": bindings}
+    kept = direct.client.set_iam_policy({"resource": direct.queue(), "policy": policy})
+    assert [list(binding.members) for binding in kept.bindings] == [[member], [member]]
+
+
+def test_version_of_a_policy_that_does_not_exist_is_refused(direct):
+    options = {"requested_policy_version": 2}
+    with refused("INVALID_ARGUMENT"):
+        direct.client.get_iam_policy({"resource": direct.queue(), "options": options})

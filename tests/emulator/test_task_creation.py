@@ -92,6 +92,13 @@ def test_deadline_out_of_bounds_is_refused(direct, kind, seconds, text):
         direct.task(queue, dispatch_deadline={"seconds": seconds}, **kind)
 
 
+@pytest.mark.parametrize("nanos", [-1, 1_000_000_000])
+def test_deadline_that_is_no_duration_is_refused(direct, nanos):
+    queue = direct.queue()
+    with refused("INVALID_ARGUMENT", "Task.dispatchDeadline must be between [15s, 30m]."):
+        direct.task(queue, dispatch_deadline={"seconds": 20, "nanos": nanos}, **http())
+
+
 @pytest.mark.parametrize(
     ("kind", "seconds"), [(http(), 15), (http(), 1800), (app_engine(), DAY + 15)]
 )

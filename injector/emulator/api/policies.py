@@ -1,5 +1,6 @@
 """IAM policies of queues; nobody's access is checked against them."""
 
+import re
 from hashlib import blake2b
 
 from injector.emulator.api import masks, messages, paths
@@ -8,11 +9,20 @@ from injector.emulator.api.service import Service
 from injector.emulator.rpc import Code, RpcError
 
 _MOST_PERMISSIONS = 100
+_CONDITIONAL = 3
+_VERSIONS = (0, 1, _CONDITIONAL)
+_is_role = re.compile(r"(?:(?:projects|organizations)/[^/]+/)?roles/[\w.]+").fullmatch
+_is_member = re.compile(
+    r"allUsers|allAuthenticatedUsers|principal(?:Set)?://.+|project(?:Owner|Editor|Viewer):.+"
+    r"|domain:.+|(?:deleted:)?(?:user|serviceAccount|group):.+|deleted:principal(?:Set)?://.+"
+).fullmatch
 
 
 def get_iam_policy(service: Service, request: messages.GetIamPolicyRequest) -> messages.Policy:
     """Return a queue's policy; an empty one if none was set."""
     service.queue(request.resource)
+    asked = request.options.requested_policy_version
+    _check_version("GetPolicyOptions.requestedPolicyVersion", asked)
     return service.policies.get(request.resource) or _stamped(messages.Policy())
 
 
@@ -57,10 +67,20 @@ def _masked(policy: messages.Policy, before: messages.Policy, paths: list[str]) 
 
 
 def _check(policy: messages.Policy) -> None:
-    if policy.version not in (0, 1, 3):
-        raise invalid("Policy.version must be 0, 1 or 3.")
-    if any(not binding.role for binding in policy.bindings):
-        raise invalid("Policy.bindings need a role.")
+    _check_version("Policy.version", policy.version)
+    for binding in policy.bindings:
+        if not _is_role(binding.role):
+            raise invalid(f"Role {binding.role} is not supported for this resource.")
+        for member in binding.members:
+            if not _is_member(member):
+                raise invalid(f"Invalid member '{member}': it must be of the form 'type:id'.")
+        if binding.HasField("condition") and policy.version != _CONDITIONAL:
+            raise invalid("A policy whose bindings have conditions must be of version 3.")
+
+
+def _check_version(name: str, version: int) -> None:
+    if version not in _VERSIONS:
+        raise invalid(f"{name} must be 0, 1 or 3.")
 
 
 def _stamped(policy: messages.Policy) -> messages.Policy:

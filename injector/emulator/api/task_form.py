@@ -150,7 +150,7 @@ def _set_deadline(task: messages.Task, longest_s: float, bounds: str) -> None:
     if not seconds:
         task.ClearField("dispatch_deadline")  # 0 asks for the default
         return
-    if not _SHORTEST_DEADLINE_S <= seconds <= longest_s:
-        raise invalid(f"Task.dispatchDeadline must be between {bounds}.")
     nanos = task.dispatch_deadline.nanos
+    if not (0 <= nanos < 1_000_000_000 and _SHORTEST_DEADLINE_S <= seconds <= longest_s):
+        raise invalid(f"Task.dispatchDeadline must be between {bounds}.")
     task.dispatch_deadline.nanos = nanos - nanos % 1_000_000

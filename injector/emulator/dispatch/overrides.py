@@ -36,15 +36,25 @@ def override_headers(headers: Headers, target: messages.HttpTarget) -> Headers:
 def _replace(
     parts: SplitResult, override: messages.UriOverride, host: str, port: int | None
 ) -> str:
+    if override.host:
+        host, own = _host_and_port(override.host)
+        port = own or port
     if override.HasField("port"):
         port = override.port or None
-    netloc = _netloc(parts, override.host or host, port)
+    netloc = _netloc(parts, host, port)
     path = override.path_override.path if override.HasField("path_override") else parts.path
     query = parts.query
     if override.HasField("query_override"):
         query = override.query_override.query_params
     scheme = _SCHEMES.get(override.scheme, parts.scheme)
     return urlunsplit((scheme, netloc, _rooted(path), query.removeprefix("?"), parts.fragment))
+
+
+def _host_and_port(text: str) -> tuple[str, int | None]:
+    """Split a port off a host; an IPv6 address, which has several colons, has none."""
+    host, colon, port = text.rpartition(":")
+    is_split = bool(colon) and ":" not in host and port.isascii() and port.isdigit()
+    return (host, int(port)) if is_split else (text, None)
 
 
 def _fill_in(
