@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injector.emulator.state.dispatching import next_wake, settle, take_due
+from injector.emulator.state.dispatching import force, is_congestion, next_wake, settle, take_due
 from injector.emulator.state.dynamics import FAITHFUL, GENTLE, OFF, Dynamics, Pace
 from injector.emulator.state.limits import Limits, RateLimits
 from injector.emulator.state.overload import Load, Overload, strain
@@ -86,7 +86,7 @@ def test_resumed_queue_is_cold(emulate):
     assert pace.rate(500) == 1
 
 
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_congestion_slows_the_whole_queue_down_and_it_recovers(status):
     queue = full_queue(SECOND)
     dispatched_in(queue, START + 12, now=START)
@@ -95,6 +95,50 @@ def test_congestion_slows_the_whole_queue_down_and_it_recovers(status):
     recovered = [dispatched_in(queue, START + n + 1, now=START + n) for n in range(18, 30)]
     assert congested < warm / 2
     assert recovered[-1] == pytest.approx(500, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("status", "share", "rate"), [(503, 0.01, 250), (500, 0.5, 250), (500, 0.01, 500)]
+)
+def test_one_503_halves_the_rate_and_500s_only_as_some_in_a_hundred(status, share, rate):
+    queue = full_queue(SECOND)
+    dispatched_in(queue, START + 12, now=START)
+    for number in range(100):
+        attempt = force(queue, queue.first_due(), now=START + 12)
+        failed = number >= 100 * (1 - share)
+        settle(queue, attempt, Outcome(status if failed else 200), now=START + 12)
+    assert queue.pace.rate(500) == rate
+
+
+def test_queue_is_cold_again_where_most_answers_are_congestion():
+    queue = full_queue(SECOND)
+    dispatched_in(queue, START + 12, now=START)
+    dispatched_in(queue, START + 14.5, now=START + 12, status=500)
+    assert queue.pace.rate(500) == SECOND.cold_rate
+
+
+@pytest.mark.parametrize("status", [404, 500])
+def test_rate_does_not_climb_while_the_target_answers_no_2xx(status):
+    queue = full_queue(FAITHFUL)
+    dispatched_in(queue, START + 60, now=START, status=status)
+    assert queue.pace.rate(500) == FAITHFUL.cold_rate
+
+
+@pytest.mark.parametrize(
+    ("end", "http", "app_engine"),
+    [
+        (Outcome(429), True, False),
+        (Outcome(500), True, False),
+        (Outcome(503), True, True),
+        (Outcome(None, timed_out=True), True, False),
+        (Outcome(None), False, False),
+        (Outcome(404), False, False),
+        (Outcome(200), False, False),
+    ],
+)
+def test_congestion_is_429_and_5xx_and_for_app_engine_503(end, http, app_engine):
+    assert is_congestion(end, to_app_engine=False) == http
+    assert is_congestion(end, to_app_engine=True) == app_engine
 
 
 def test_errors_that_ask_for_nothing_slow_down_only_when_they_are_many():
@@ -118,11 +162,11 @@ def test_congestion_takes_a_cold_queue_below_its_cold_rate():
 def test_task_waits_longer_while_most_attempts_fail():
     pace = Pace(GENTLE, now=START)
     for _ in range(GENTLE.least_samples):
-        assert pace.backoff_factor(congested=False) == 1
+        assert pace.backoff_factor(asked=False) == 1
         pace.responded(500, congested=False, failed=True, now=START)
-    assert pace.backoff_factor(congested=False) == GENTLE.task_backoff
+    assert pace.backoff_factor(asked=False) == GENTLE.task_backoff
     pace.evaluate(500, now=START + 1)
-    assert pace.backoff_factor(congested=False) == 1
+    assert pace.backoff_factor(asked=False) == 1
 
 
 @pytest.mark.parametrize(
@@ -130,6 +174,7 @@ def test_task_waits_longer_while_most_attempts_fail():
     [
         ("http", 404, 10),
         ("http", 429, 30),
+        ("http", 500, 10),
         ("http", 503, 30),
         ("app_engine", 429, 10),
         ("app_engine", 503, 30),

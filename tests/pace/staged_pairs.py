@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from injector.emulator.rpc import Code
+from injector.emulator.state.dynamics import OFF
 from tests.pace.staged_queues import Answer, Come, Do, Set, Staged, burst
 from tests.pace.staged_singles import (
     COLD,
@@ -49,6 +50,7 @@ def pairs() -> Iterator[Staged]:
         asked=8,
         queues=Set(50, 10),
         answers=(Answer(500, 0.12, seconds=2), Answer(seconds=2)),
+        dynamics=OFF,
     )
     yield case(
         "limit of 5/s, and 500s",
@@ -58,6 +60,7 @@ def pairs() -> Iterator[Staged]:
         asked=8,
         queues=Set(5),
         answers=Answer(500, 0.15),
+        dynamics=OFF,
     )
     yield case(
         "limit of 1/s, and 429s",

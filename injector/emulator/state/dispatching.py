@@ -52,18 +52,28 @@ def settle(queue: Queue, attempt: Attempt, outcome: Outcome, *, now: float) -> b
             queue.blocked_until = -inf
     task = attempt.task
     task.in_flight -= 1
-    congested = is_congestion(outcome, to_app_engine=task.to_app_engine)
-    _tell_pace(queue, outcome, congested=congested, now=now)
+    _tell_pace(queue, task, outcome, now=now)
     if task.is_gone:
         return False
     _record(task, attempt, outcome, now=now)
-    return outcome.is_success or _retry(queue, attempt, outcome, congested=congested, now=now)
+    return outcome.is_success or _retry(queue, attempt, outcome, now=now)
 
 
 def is_congestion(outcome: Outcome, *, to_app_engine: bool) -> bool:
-    """Tell whether an answer asks the service to slow down.
+    """Tell whether an attempt's end is a sign that the target has too much to do.
 
-    For App Engine only 503 does; for HTTP targets 429 does as well.
+    429 and 5xx are ("Manage scaling risks"), and a time-out, which counts as 504; from App Engine
+    only 503 is (AppEngineHttpRequest).
+    """
+    if to_app_engine:
+        return outcome.status == 503
+    return outcome.timed_out or outcome.status == 429 or (outcome.status or 0) >= 500
+
+
+def asks_to_wait(outcome: Outcome, *, to_app_engine: bool) -> bool:
+    """Tell whether an answer by itself slows down its queue, and its task beyond its settings.
+
+    Of the 5xx only 503 does (HttpRequest); 429 does so too, but not from App Engine.
     """
     return outcome.status == 503 or (outcome.status == 429 and not to_app_engine)
 
@@ -102,10 +112,16 @@ def _begin(queue: Queue, task: Task, *, schedule_at: float, now: float, forced: 
     return attempt
 
 
-def _tell_pace(queue: Queue, outcome: Outcome, *, congested: bool, now: float) -> None:
+def _tell_pace(queue: Queue, task: Task, outcome: Outcome, *, now: float) -> None:
     rate = queue.limits.rate.max_dispatches_per_second
-    failed = not outcome.is_success
-    if queue.pace.responded(rate, congested=congested, failed=failed, now=now):
+    cut = queue.pace.responded(
+        rate,
+        failed=not outcome.is_success,
+        congested=is_congestion(outcome, to_app_engine=task.to_app_engine),
+        asked=asks_to_wait(outcome, to_app_engine=task.to_app_engine),
+        now=now,
+    )
+    if cut:
         queue.retune(now=now)
 
 
@@ -127,9 +143,7 @@ def _previous_response(outcome: Outcome, *, to_app_engine: bool) -> int:
     return 504 if outcome.timed_out and not to_app_engine else 0
 
 
-def _retry(
-    queue: Queue, attempt: Attempt, outcome: Outcome, *, congested: bool, now: float
-) -> bool:
+def _retry(queue: Queue, attempt: Attempt, outcome: Outcome, *, now: float) -> bool:
     """Schedule the next attempt, counted from the failure, or tell that there is none."""
     task = attempt.task
     retry = task.retry or queue.limits.retry
@@ -137,7 +151,8 @@ def _retry(
     if is_given_up(task.dispatch_count, since_first_s=since_first_s, retry=retry):
         return True
     wait_s = backoff_s(task.dispatch_count, retry=retry)
-    wait_s *= queue.pace.backoff_factor(congested=congested)
+    asked = asks_to_wait(outcome, to_app_engine=task.to_app_engine)
+    wait_s *= queue.pace.backoff_factor(asked=asked)
     start = attempt.dispatch_at if attempt.forced else now
     queue.schedule(task, start + max(wait_s, outcome.retry_after_s))
     if task.in_flight:
