@@ -201,6 +201,21 @@ def test_cancelled_operation_does_nothing(emulate):
     assert emulator.depth(queue) == 0
 
 
+def test_running_operation_that_is_deleted_does_its_work_unseen(emulate):
+    emulator = emulate(rules=Rules(operation_s=60))
+    queue = emulator.queue()
+    operation = create(emulator, queue, [item(queue)])
+    operations = emulator.client.transport.operations_client
+    operations.delete_operation(operation.name)
+    for _ in range(2):
+        with refused("NOT_FOUND"):
+            operations.get_operation(operation.name)
+        assert list(operations.list_operations(LOCATION, "")) == []
+        emulator.advance(60)
+        emulator.parts.service.operations.finish_due(now=emulator.now)
+    assert emulator.depth(queue) == 1
+
+
 def test_queue_that_is_deleted_meanwhile_fails_the_rest_of_a_batch(emulate):
     emulator = emulate(rules=Rules(operation_s=60))
     queue = emulator.queue()

@@ -37,6 +37,7 @@ class Operations:
         self._bytes = 0
         self._forms: dict[str, bytes] = {}
         self._pending: dict[str, Pending] = {}
+        self._forgotten: set[str] = set()
         self._due: list[tuple[float, str]] = []
         self._names: dict[str, str] = {}
         self._keys: dict[str, str] = {}
@@ -45,6 +46,8 @@ class Operations:
 
     def form(self, name: str) -> bytes | None:
         """Return the operation as it is now; None if there is none."""
+        if name in self._forgotten:
+            return None
         pending = self._pending.get(name)
         return pending.form if pending is not None else self._forms.get(name)
 
@@ -59,8 +62,8 @@ class Operations:
     def names(self, parent: str) -> list[str]:
         """Return the names of a location's operations, oldest first."""
         prefix = f"{parent}/operations/"
-        known = [*self._forms, *(n for n in self._pending if n not in self._forms)]
-        return [name for name in known if name.startswith(prefix)]
+        known = (*self._forms, *self._pending)
+        return [n for n in known if n.startswith(prefix) and n not in self._forgotten]
 
     def add(self, name: str, key: str, form: bytes) -> None:
         """Keep a finished operation."""
@@ -90,6 +93,8 @@ class Operations:
 
     def delete(self, name: str) -> None:
         """Forget an operation; a running one is not stopped by that."""
+        if name in self._pending:
+            self._forgotten.add(name)
         self._bytes -= len(self._forms.pop(name, b""))
         self._names.pop(self._keys.pop(name, ""), None)
         self.dropped(name)
@@ -98,7 +103,7 @@ class Operations:
         """Forget every operation; running ones end without effect."""
         for name in list(self._forms):
             self.delete(name)
-        for known in (self._pending, self._names, self._keys):
+        for known in (self._pending, self._forgotten, self._names, self._keys):
             known.clear()
         self._due.clear()
 
@@ -118,5 +123,9 @@ class Operations:
         pending = self._pending.pop(name, None)
         if pending is None:
             return False
-        self._keep(name, pending.finish(cancelled))
+        form = pending.finish(cancelled)
+        if name in self._forgotten:
+            self._forgotten.remove(name)
+        else:
+            self._keep(name, form)
         return True
