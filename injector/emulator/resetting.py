@@ -18,9 +18,11 @@ def reset(parts: Parts, *, keep_queues: bool) -> None:
             registry.open(queue.name, queue.limits, now=now)
         else:
             del service.configs[queue.name]
-    registry.graves.clear()
-    service.policies.clear()
-    service.keys.clear()
+    registry.release_names()
+    for name in list(service.policies):
+        service.set_policy(name, None)
+    for location in service.keys:
+        service.set_key(location, "")
     service.operations.clear()
     parts.plan.set([])
     parts.history.clear()

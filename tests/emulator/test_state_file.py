@@ -4,15 +4,17 @@ import asyncio
 import resource
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 
 import pytest
 from google.cloud import tasks_v2
 
 from injector.emulator.options import Options
+from injector.emulator.resetting import reset
 from injector.emulator.rpc import RpcError
 from injector.emulator.server import running
 from injector.emulator.state.dynamics import OFF
+from injector.emulator.state.registry import Windows
 from injector.errors import Misused, Retryable
 from tests.emulator.direct import direct_emulator, refused
 
@@ -91,6 +93,52 @@ def test_operations_policies_and_keys_come_back(restarted):
         assert after.client.get_iam_policy(request={"resource": queue}) == policy
         assert after.client.get_cmek_config(name=config["name"]).kms_key == key
         assert after.depth(queue) == 1
+
+
+def test_policy_and_key_alone_are_written_before_they_are_confirmed(restarted, tmp_path):
+    def in_file(table: str) -> list[str]:
+        with closing(sqlite3.connect(tmp_path / "state.db")) as file:
+            return [row[0] for row in file.execute(f"SELECT * FROM {table}")]
+
+    with restarted() as before:
+        queue = before.queue()
+        policy = {"bindings": [{"role": "roles/viewer", "members": ["allUsers"]}]}
+        before.client.set_iam_policy(request={"resource": queue, "policy": policy})
+        assert in_file("policies") == [queue]
+        before.client.update_cmek_config(cmek_config={"name": f"{LOCATION}/cmekConfig"})
+        assert in_file("keys") == [LOCATION]
+
+
+def test_queue_made_again_does_not_get_its_old_policy_back(restarted):
+    with restarted() as before:
+        queue = before.queue()
+        policy = {"bindings": [{"role": "roles/viewer", "members": ["allUsers"]}]}
+        before.client.set_iam_policy(request={"resource": queue, "policy": policy})
+    with restarted(windows=Windows(queue_s=0)) as between:
+        between.client.delete_queue(name=queue)
+    with restarted() as after:
+        assert after.queue() == queue
+        assert not after.client.get_iam_policy(request={"resource": queue}).bindings
+
+
+@pytest.mark.parametrize("keep_queues", [False, True])
+def test_reset_leaves_nothing_in_the_file_but_the_queues_if_wished(restarted, keep_queues):
+    name = f"{LOCATION}/queues/"
+    with restarted() as before:
+        queue, gone = before.queue(), before.queue("gone")
+        before.client.delete_queue(name=gone)
+        key = {"name": f"{LOCATION}/cmekConfig", "kms_key": f"{LOCATION}/keyRings/r/cryptoKeys/c"}
+        before.client.update_cmek_config(cmek_config=key)
+        before.client.set_iam_policy(request={"resource": queue, "policy": {"version": 1}})
+        before.parts.state_file.flush()
+        before.client.delete_queue(name=before.queue("late"))
+        reset(before.parts, keep_queues=keep_queues)
+    with restarted() as after:
+        kept = [found.name for found in after.client.list_queues(parent=LOCATION)]
+        assert kept == ([queue] if keep_queues else [])
+        assert {after.queue("gone"), after.queue("late")} == {name + "gone", name + "late"}
+        assert not after.client.get_cmek_config(name=key["name"]).kms_key
+        assert not after.parts.service.policies
 
 
 def test_queue_made_again_does_not_get_its_old_tasks_back(restarted):

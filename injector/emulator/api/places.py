@@ -108,7 +108,7 @@ def update_cmek_config(
         raise invalid("Invalid field mask: only 'kms_key' can be updated.")
     if not mask or mask & {"kms_key", "*"}:
         _check_key(request.cmek_config.kms_key, region)
-        service.keys[location] = request.cmek_config.kms_key
+        service.set_key(location, request.cmek_config.kms_key)
     return get_cmek_config(service, messages.GetCmekConfigRequest(name=f"{location}/cmekConfig"))
 
 

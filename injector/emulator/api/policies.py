@@ -39,8 +39,8 @@ def set_iam_policy(service: Service, request: messages.SetIamPolicyRequest) -> m
         )
     policy = _masked(policy, before, list(request.update_mask.paths))
     _check(policy)
-    service.policies[request.resource] = _stamped(policy)
-    return service.policies[request.resource]
+    service.set_policy(request.resource, _stamped(policy))
+    return policy
 
 
 def test_iam_permissions(

@@ -85,7 +85,7 @@ def delete_queue(service: Service, request: messages.DeleteQueueRequest) -> mess
         raise not_found()  # production has another text here than everywhere else
     service.registry.close(queue, now=service.now())
     del service.configs[queue.name]
-    service.policies.pop(queue.name, None)
+    service.set_policy(queue.name, None)
     return messages.Empty()
 
 

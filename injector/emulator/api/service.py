@@ -53,7 +53,7 @@ class Service:
     `now` and `sleep` are the clock's. `wake` tells the dispatcher that the agenda has changed,
     `start` gives it an attempt that RunTask has begun. `failing` is asked of every batch whether
     it is to fail, by its method and queue. `configs` are the queues' settings as callers see
-    them.
+    them. `policy_changed` is told of a queue's name, `key_changed` of a location's.
     """
 
     registry: Registry
@@ -68,6 +68,8 @@ class Service:
     policies: dict[str, messages.Policy] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     operations: Operations = field(default_factory=Operations)
+    policy_changed: Callable[[str], None] = _ignore
+    key_changed: Callable[[str], None] = _ignore
     made: int = 0
 
     def queue(self, name: str) -> Queue:
@@ -108,6 +110,19 @@ class Service:
         if queue.names.was_there(task_id, now=self.now()):
             raise refusals.task_was_there()
         raise refusals.not_found()
+
+    def set_policy(self, queue: str, policy: messages.Policy | None) -> None:
+        """Keep a queue's policy; None forgets it."""
+        if policy is not None:
+            self.policies[queue] = policy
+        elif self.policies.pop(queue, None) is None:
+            return
+        self.policy_changed(queue)
+
+    def set_key(self, location: str, key: str) -> None:
+        """Keep a location's encryption key; empty for none."""
+        self.keys[location] = key
+        self.key_changed(location)
 
     def make_id(self, queue: Queue, *, now: float) -> str:
         """Return an id that no task of the queue has, and that looks like production's."""

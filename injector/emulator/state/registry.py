@@ -34,6 +34,9 @@ class Witness:
     def queue_deleted(self, queue: Queue, *, reserved_until: float) -> None:
         """Take note of a queue that is gone with its tasks."""
 
+    def names_released(self) -> None:
+        """Take note that the names of deleted queues are free."""
+
     def task_added(self, queue: Queue, task: Task) -> None:
         """Take note of a new task."""
 
@@ -122,6 +125,12 @@ class Registry:
         until = self.graves[queue.name] = now + self.windows.queue_s
         for witness in self._witnesses:
             witness.queue_deleted(queue, reserved_until=until)
+
+    def release_names(self) -> None:
+        """Let the names of all deleted queues be used again at once."""
+        self.graves.clear()
+        for witness in self._witnesses:
+            witness.names_released()
 
     def add(self, queue: Queue, task: Task) -> bool:
         """Put a new task into a queue; its id must be free. Tell whether the agenda changed."""

@@ -17,26 +17,39 @@ class Pending(Witness):
         self._begin()
 
     def _begin(self) -> None:
-        self._closed: dict[str, float] = {}
+        self._closed: dict[str, float | None] = {}
         self._queues: dict[str, Queue] = {}
         self._tasks: dict[tuple[str, str], Task] = {}
         self._removed: dict[tuple[str, str], float] = {}
         self._operations: dict[str, Row | None] = {}
+        self._policies: set[str] = set()
+        self._keys: set[str] = set()
+        self._are_names_released = False
 
     @property
     def is_empty(self) -> bool:
         """Tell whether nothing has changed."""
         return not (
-            self._closed or self._queues or self._tasks or self._removed or self._operations
+            self._closed
+            or self._queues
+            or self._tasks
+            or self._removed
+            or self._operations
+            or self._policies
+            or self._keys
+            or self._are_names_released
         )
 
     def take(self, service: Service, *, now: float) -> Changes:
         """Return the changes as rows, and begin anew."""
         changes = Changes()
+        if self._are_names_released:
+            changes.add("unbury_all", ())
         for name, until in self._closed.items():
             for statement in ("close_queue", "close_tasks", "close_reserved"):
                 changes.add(statement, (name,))
-            changes.add("bury", (name, until))
+            if until is not None:
+                changes.add("bury", (name, until))
         for queue in self._queues.values():
             changes.add("unbury", (queue.name,))
             changes.add("queue", _queue_row(service, queue))
@@ -45,8 +58,12 @@ class Pending(Witness):
         changes.add("task", *(_task_row(key[0], task) for key, task in self._tasks.items()))
         changes.add("operation", *(row for row in self._operations.values() if row))
         changes.add("forget", *((name,) for name, row in self._operations.items() if not row))
-        changes.add("policy", *((n, p.SerializeToString()) for n, p in service.policies.items()))
-        changes.add("key", *service.keys.items())
+        for name in self._policies:
+            policy = service.policies.get(name)
+            changes.add("forget_policy", (name,))
+            if policy is not None:
+                changes.add("policy", (name, policy.SerializeToString()))
+        changes.add("key", *((location, service.keys[location]) for location in self._keys))
         changes.add("expire", (now,))
         self._begin()
         return changes
@@ -59,6 +76,14 @@ class Pending(Witness):
         """Take note of an operation that is forgotten."""
         self._operations[name] = None
 
+    def policy_changed(self, queue: str) -> None:
+        """Take note of a queue whose policy is new, changed or gone."""
+        self._policies.add(queue)
+
+    def key_changed(self, location: str) -> None:
+        """Take note of a location whose key has changed."""
+        self._keys.add(location)
+
     def queue_changed(self, queue: Queue) -> None:
         """Take note of a queue's settings and state."""
         self._queues[queue.name] = queue
@@ -69,6 +94,11 @@ class Pending(Witness):
         self._tasks = {k: task for k, task in self._tasks.items() if k[0] != queue.name}
         self._removed = {k: until for k, until in self._removed.items() if k[0] != queue.name}
         self._closed[queue.name] = reserved_until
+
+    def names_released(self) -> None:
+        """Take note that the names of deleted queues are free."""
+        self._closed = dict.fromkeys(self._closed)
+        self._are_names_released = True
 
     def task_added(self, queue: Queue, task: Task) -> None:
         """Take note of a new task."""

@@ -52,6 +52,8 @@ class StateFile:
         operations = self._service.operations
         operations.kept = self._pending.operation_kept
         operations.dropped = self._pending.operation_dropped
+        self._service.policy_changed = self._pending.policy_changed
+        self._service.key_changed = self._pending.key_changed
 
     @property
     def is_behind(self) -> bool:
