@@ -3,6 +3,7 @@
 import tracemalloc
 
 import pytest
+from google.cloud import tasks_v2
 
 from injector.emulator.state.registry import Windows
 from tests.emulator.direct import refused
@@ -130,6 +131,19 @@ def test_page_holds_at_most_a_thousand_tasks(direct):
     page = next(iter(direct.client.list_tasks(request={"parent": queue, "page_size": 5000}).pages))
     assert len(page.tasks) == 1000
     assert page.next_page_token
+
+
+def test_page_of_large_tasks_fits_what_a_channel_takes(direct):
+    queue = direct.queue()
+    large = {"url": "http://x", "body": b"x" * 1_048_000}
+    made = [direct.task(queue, http_request=large).name for _ in range(7)]
+    found = []
+    for page in direct.client.list_tasks(request={"parent": queue, "response_view": "FULL"}).pages:
+        assert len(tasks_v2.ListTasksResponse.serialize(page)) < 4 * 1024 * 1024
+        found += [task.name for task in page.tasks]
+    assert found == made
+    (page,) = direct.client.list_tasks(request={"parent": queue}).pages
+    assert [task.name for task in page.tasks] == made
 
 
 @pytest.mark.parametrize("size", [-1])

@@ -30,10 +30,10 @@ def list_operations(
     size = pages.size(request.page_size, _LARGEST_PAGE)
     names = [n for n in service.operations.names(parent) if _accepts(service, request.filter, n)]
     response = messages.ListOperationsResponse()
-    for name in names[start : start + size]:
-        response.operations.append(messages.Operation.FromString(_form(service, name)))
-    if len(names) > start + size:
-        response.next_page_token = pages.write(str(start + size), scope=scope, now=now)
+    forms = (_form(service, name) for name in names[start : start + size])
+    taken = pages.fill(response.operations, map(messages.Operation.FromString, forms))
+    if len(names) > start + taken:
+        response.next_page_token = pages.write(str(start + taken), scope=scope, now=now)
     return response
 
 

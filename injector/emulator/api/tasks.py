@@ -110,7 +110,7 @@ def get_task(service: Service, request: messages.GetTaskRequest) -> messages.Tas
 
 
 def list_tasks(service: Service, request: messages.ListTasksRequest) -> messages.ListTasksResponse:
-    """Return a page of a queue's tasks, in the order of their creation."""
+    """Return a page of a queue's tasks, in the order of their creation; of large ones fewer."""
     view = views.check(request.response_view)
     queue = service.queue(request.parent)
     scope = f"tasks/{request.parent}"
@@ -119,9 +119,9 @@ def list_tasks(service: Service, request: messages.ListTasksRequest) -> messages
     size = pages.size(request.page_size, _LARGEST_PAGE)
     found = list(islice(queue.tasks_after(after), size + 1))
     response = messages.ListTasksResponse()
-    response.tasks.extend(views.render(task, view) for task in found[:size])
-    if len(found) > size:
-        response.next_page_token = pages.write(str(found[size - 1].seq), scope=scope, now=now)
+    taken = pages.fill(response.tasks, (views.render(task, view) for task in found[:size]))
+    if len(found) > taken:
+        response.next_page_token = pages.write(str(found[taken - 1].seq), scope=scope, now=now)
     return response
 
 
