@@ -49,6 +49,12 @@ def test_file_gives_queues_their_whole_configuration(tmp_path):
     assert service.configs[full.name].http_target.uri_override.host == "worker.test"
 
 
+def test_queue_may_start_paused():
+    service = opened(queues=(f"{LOCATION}/queues/a={{state: PAUSED}}", f"{LOCATION}/queues/b"))
+    states = {queue.id: queue.state.name for queue in service.registry.queues.values()}
+    assert states == {"a": "PAUSED", "b": "RUNNING"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
