@@ -24,8 +24,8 @@ FAN_OUT_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 45)
 class Metrics:
     """The metrics of an application, on a registry of its own.
 
-    A delivery's `answer` tells settled, waiting, parked, dropped and rejected, which end it, from
-    retry, after which the queue sends it again.
+    A delivery's `answer` tells settled, waiting, parked, recalled, dropped and rejected, which end
+    it, from retry, after which the queue sends it again.
     """
 
     registry: CollectorRegistry

@@ -12,6 +12,7 @@ from handlers.logs import event
 from handlers.models import Cancel, Change, JobShown, Nothing, Redriven
 from handlers.once import once
 from handlers.views import answer, viewer
+from injector.control.recall import slower
 from injector.errors import Conflict, Misused, Outdated
 from injector.ledger.ports import Job, JobState, Tuning
 from injector.manifest.schema import share_or_count
@@ -27,7 +28,10 @@ steering = Blueprint("steering", __name__)
 @steering.patch("/jobs/<job_id>")
 @once
 def change(job_id: str) -> Response:
-    """Change a job's rate limit, weight, priority or allowed rejects."""
+    """Change a job's rate limit, weight, priority or allowed rejects.
+
+    What was fed of jobs that go slower then is recalled: the next tick feeds it again, evenly.
+    """
     asked = body(Change, limit=MAX_BODY, name="a change")
     _tune(job_id, asked)
     event("job.tuned", job=job_id, who=caller().name, **asked.model_dump(exclude_unset=True))
@@ -127,13 +131,15 @@ def _tune(job_id: str, asked: Change) -> None:
         if job.ended:
             raise Conflict(f"job {job_id!r} is {job.state}; there is nothing left to tune")
         version = job.version if wanted is None else wanted
+        tuning = tuned(job, asked)
         try:
             parts().ledger.jobs.tune(
                 job_id,
-                tuned(job, asked),
+                tuning,
                 now=_now(),
                 who=caller().name,
                 expected_version=version,
+                recall=slower(job, tuning, parts().ledger.jobs.active(job.group)),
             )
         except Outdated:
             if wanted is not None:

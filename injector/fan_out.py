@@ -28,13 +28,15 @@ class Verdict(StrEnum):
     settled: every record has an outcome, and the receipt is durable. open: some record has
     none, and the task is to be delivered again. waiting: those that have none are for a queue
     which takes nothing, and ticks feed the chunk again. parked: the job is paused, and its feed
-    sends the chunk again once it runs. dropped: the job has ended.
+    sends the chunk again once it runs. recalled: the job's pace is another now, and the next tick
+    feeds the chunk again at that. dropped: the job has ended.
     """
 
     SETTLED = "settled"
     OPEN = "open"
     WAITING = "waiting"
     PARKED = "parked"
+    RECALLED = "recalled"
     DROPPED = "dropped"
 
 
@@ -121,6 +123,8 @@ def fan_out(
         return Answer(Verdict.SETTLED, kept)
     if job.state is not JobState.RUNNING:
         return _unwanted(job, kept)
+    if why := _recalled(job, task, ledger, now=clock.now()):
+        return Answer(Verdict.RECALLED, kept, reason=why)
     opened, chunk = _open(job, task, ledger=ledger, open_job=open_job, now=clock.now())
     plan = plan_chunk(chunk, kept.settled_mask if kept else 0, opened.renderer, now=clock.now())
     made = _create(plan, chunk, opened, clock=clock, budget_s=time_left())
@@ -155,6 +159,20 @@ def _unwanted(job: Job, kept: Receipt | None) -> Answer:
     parked = job.state is JobState.PAUSED
     verdict = Verdict.PARKED if parked else Verdict.DROPPED
     return Answer(verdict, kept, reason=f"job {job.id} is {job.state}")
+
+
+def _recalled(job: Job, task: InjectorTask, ledger: LedgerPort, *, now: float) -> str:
+    """Say why the task does not count any more, or empty text when it does.
+
+    One that comes late has others behind it, which the queue would dispatch at the group's rate.
+    So the first has all of its job recalled; they are fed again evenly.
+    """
+    if task.generation < job.generation:
+        return f"job {job.id} is fed again at another pace"
+    if not 0 < task.late_at < now:
+        return ""
+    ledger.jobs.recall(job.id, job.generation)
+    return f"job {job.id} has a limit, and this was to be done before; it is fed again"
 
 
 def _open(

@@ -16,12 +16,16 @@ _Number = Annotated[int, msgspec.Meta(ge=0)]
 
 @dataclass(frozen=True, slots=True)
 class InjectorTask:
-    """A chunk to fan out; feeding it again takes the next generation."""
+    """A chunk to fan out; feeding it again takes the next generation.
+
+    `late_at` is the Unix second after which it is to be fed again instead; 0 for never.
+    """
 
     job: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
     chunk: _Number
     generation: _Number = 0
     version: int = VERSION
+    late_at: float = 0.0
 
 
 def parse_injector_task(body: bytes) -> InjectorTask:

@@ -39,7 +39,8 @@ TUNE = Button(
     "PATCH",
     "",
     "Tune…",
-    "What you leave empty stays as it is. It holds from the next tick.",
+    "What you leave empty stays as it is. What goes slower does so within seconds, and what may go "
+    "faster from the next tick on.",
     ("max_rate", "weight", "priority", "stop_when_rejected"),
 )
 CANCEL = Button(

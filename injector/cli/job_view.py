@@ -67,11 +67,6 @@ def _rest(job: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     yield "taken back", taken_back(job)
 
 
-def under_way(job: Mapping[str, object]) -> int:
-    """Count the chunks that are in the injector queue, at the pace they were fed at."""
-    return number(job, "fed") - number(job, "chunks_settled") - number(job, "waiting")
-
-
 def waiting(job: Mapping[str, object]) -> str:
     """Say how many chunks of a job wait, for which queues and since when."""
     chunks = number(job, "waiting")

@@ -2,9 +2,9 @@
 
 import click
 
-from injector.cli.job_view import describe, under_way
+from injector.cli.job_view import describe
 from injector.cli.options import job_argument, json_option, service_at, service_option
-from injector.cli.output import count, print_json, print_pairs, say
+from injector.cli.output import print_json, print_pairs
 from injector.cli.ranges import FiniteRange, WholeRange
 
 NONE = "none"
@@ -48,9 +48,10 @@ def command(  # noqa: PLR0913  (one for each option)
     stop_when_rejected: str | None,
     as_json: bool,
 ) -> None:
-    """Change JOB while it runs; it takes effect with what the next tick feeds.
+    """Change JOB while it runs.
 
-    Chunks that were fed before, a few minutes' at most, keep their pace; `pause` stops those too.
+    A lower limit or share holds within seconds: what was fed ahead is taken from the queue, and the
+    next tick feeds it again at the new pace. A higher one holds from what the next tick feeds.
 
     Example: injector set welcome-2026-11 --max-rate 1000 --weight 3
     """
@@ -70,6 +71,3 @@ def command(  # noqa: PLR0913  (one for each option)
         print_json(found)
     else:
         print_pairs(describe(found))
-        if max_rate is not None and (fed := under_way(found)):
-            told = f"{count(fed)} chunks are under way at the pace they were fed at"
-            say(f"{told}; pause stops those too")

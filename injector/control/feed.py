@@ -7,11 +7,19 @@ creates the same names again. Slots on the curve are counted, and dealt to the j
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
-from typing import Protocol
+from itertools import islice
 
 from injector.control.pinning import Pinning
-from injector.control.share import Claim, deal
+from injector.control.slots import (
+    Mark,
+    Order,
+    Pace,
+    Slot,
+    count_of,
+    deal_slots,
+    due_times,
+    without_dealt,
+)
 from injector.delivery.ports import Create, Outcome, QueueAdmin, Result, TaskTemplate
 from injector.groups import Group
 from injector.injector_task import InjectorTask, create_injector_task
@@ -22,47 +30,12 @@ BATCH_S = 10.0
 SLACK = 1.2
 SLACK_TASKS = 10
 
+LATE_S = 180.0
+"""How late an injector task of a job with a limit may be dispatched; later ones are recalled.
 
-class Curve(Protocol):
-    """How many injector tasks are allowed by when, in seconds since the curve began."""
-
-    def total_by(self, t: float) -> float:
-        """Return how many are allowed in the first `t` seconds."""
-
-    def time_of(self, n: float) -> float:
-        """Return the second at which `n` are allowed."""
-
-    def rate_at(self, t: float) -> float:
-        """Return the rate at second `t`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """A curve that began at `origin`, in Unix seconds; `rate` is what it allows now."""
-
-    curve: Curve
-    origin: float
-    rate: float
-
-    def total_by(self, t: float) -> float:
-        """Return how many injector tasks are allowed by Unix second `t`."""
-        return self.curve.total_by(t - self.origin)
-
-    def time_of(self, n: float) -> float:
-        """Return the Unix second at which `n` injector tasks are allowed."""
-        return self.origin + self.curve.time_of(n)
-
-    def rate_at(self, t: float) -> float:
-        """Return how many injector tasks a second are allowed at Unix second `t`."""
-        return self.curve.rate_at(t - self.origin)
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How far a group is fed: `slots` were dealt in all, the last one due at `until`."""
-
-    until: float = 0.0
-    slots: int = 0
+More than a group's tasks may be late while it dispatches at all: half a horizon, or one after a
+cut of its rate.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +62,6 @@ class Fed:
     fed: int = 0
     refed: int = 0
     fault: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The chunks that a job wants fed, in this order: what was lost before what is new."""
-
-    job: Job
-    ranges: tuple[Chunks, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A place on the curve: who has it, and when it is due, in Unix seconds."""
-
-    job: str
-    due: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +100,21 @@ class Feeder:
 
         `layout_at` gives the layout at a rate of the group; None means its queues, all alike.
         """
-        times = due_times(pace, mark, now=now, ahead_s=self.horizon.ahead_s)
-        orders = self._orders(group, limit=len(times), now=now)
-        times = times[: self._room(pace, orders, now=now)]
+        active = self.jobs.active(group.name)
+        recalled = mark.recalled(active)
+        start = Mark(slots=mark.slots) if recalled else mark
+        times = due_times(pace, start, now=now, ahead_s=self.horizon.ahead_s)
+        orders = [self._order(job, pace, limit=len(times), now=now) for job in _running(active)]
         slots = deal_slots(times, orders, rate_at=pace.rate_at, first=mark.slots)
+        if recalled:
+            slots = list(without_dealt(slots, orders, recalled, until=mark.until))
+        slots = slots[: self._room(pace, orders, now=now)]
         pinning = self._pinning(group, pace, layout_at)
-        return self._fill(slots, orders, group, pinning, Fed(mark), now=now, time_left=time_left)
+        fed = self._fill(slots, orders, group, pinning, Fed(mark), now=now, time_left=time_left)
+        if fed.fault and fed.mark == mark:
+            return fed
+        known = now + 2 * self.horizon.ahead_s
+        return replace(fed, mark=mark.onwards(fed.mark, active, no_later=known))
 
     def release(
         self, group: Group, tries: Mapping[str, int], *, most: int, now: float
@@ -157,7 +123,7 @@ class Feeder:
 
         Returns how many were let go for each.
         """
-        jobs = self._running(group)
+        jobs = _running(self.jobs.active(group.name))
         released: dict[str, int] = {}
         for queue, wanted in tries.items():
             left = limit = min(wanted, most - sum(released.values()))
@@ -165,9 +131,6 @@ class Feeder:
                 left -= self.jobs.release(job.id, queue, limit=left, now=now) if left else 0
             released[queue] = limit - left
         return released
-
-    def _running(self, group: Group) -> list[Job]:
-        return [job for job in self.jobs.active(group.name) if job.state is JobState.RUNNING]
 
     def _pinning(
         self, group: Group, pace: Pace, layout_at: Callable[[float], Layout] | None
@@ -178,14 +141,15 @@ class Feeder:
         at_rate = layout_at or (lambda _rate: Layout(group.queues))
         return Pinning(self.jobs, lambda due: at_rate(pace.rate_at(due)))
 
-    def _orders(self, group: Group, *, limit: int, now: float) -> list[Order]:
-        return [self._order(job, limit=limit, now=now) for job in self._running(group)]
-
-    def _order(self, job: Job, *, limit: int, now: float) -> Order:
+    def _order(self, job: Job, pace: Pace, *, limit: int, now: float) -> Order:
         before = max(now - self.horizon.overdue_s, resumed_at(self.jobs, job) + BATCH_S)
         lost = self.jobs.overdue(job.id, before=before, limit=limit) if limit else ()
-        fresh = Chunks(job.cursor, job.chunks, 0)
-        return Order(job, (*lost, fresh) if job.cursor < job.chunks else tuple(lost))
+        fresh = Chunks(job.cursor, job.chunks, job.generation)
+        totals = self.jobs.totals(job.id)
+        under_way = job.cursor - totals.chunks_settled - totals.waiting
+        ranges = (*lost, fresh) if job.cursor < job.chunks else tuple(lost)
+        limited = job.max_rate is not None and job.max_rate < pace.rate
+        return Order(job, ranges, under_way, limited)
 
     def _room(self, pace: Pace, orders: Sequence[Order], *, now: float) -> int:
         """Count what may be fed, so that queues which stand still do not fill up.
@@ -194,10 +158,8 @@ class Feeder:
         a sick queue; what was lost is part of that, and may be fed again.
         """
         ahead = pace.total_by(now + self.horizon.ahead_s) - pace.total_by(now)
-        totals = [self.jobs.totals(order.job.id) for order in orders]
-        done = sum(each.chunks_settled + each.waiting for each in totals)
-        under_way = sum(order.job.cursor for order in orders) - done
-        lost = sum(_count(chunks for chunks in order.ranges if chunks.feed) for order in orders)
+        under_way = sum(order.under_way for order in orders)
+        lost = sum(count_of(chunks for chunks in order.ranges if chunks.feed) for order in orders)
         return max(0, math.ceil(ahead * SLACK) + SLACK_TASKS - under_way) + lost
 
     def _fill(  # noqa: PLR0913
@@ -213,7 +175,7 @@ class Feeder:
     ) -> Fed:
         """Feed batch by batch, in the order of time, until one is not wholly taken."""
         left = {order.job.id: order.ranges for order in orders}
-        jobs = {order.job.id: order.job for order in orders}
+        wanted = {order.job.id: order for order in orders}
         for batch in _batches(slots, self.batch):
             budget_s = time_left()
             if budget_s <= 0:
@@ -221,8 +183,12 @@ class Feeder:
             rows = list(_rows(batch, left))
             if pinning:
                 for row in rows:
-                    pinning.pin(jobs[row.job], row.ranges, due=batch[-1].due)
-            creates = [create for row in rows for create in self._creates(row, group)]
+                    pinning.pin(wanted[row.job].job, row.ranges, due=batch[-1].due)
+            creates = [
+                create
+                for row in rows
+                for create in self._creates(row, group, limited=wanted[row.job].limited)
+            ]
             results = self.queues.create_injector_tasks(creates, budget_s=budget_s)
             fed = self._note_all(rows, results, fed, now=now)
             if fed.fault:
@@ -230,8 +196,8 @@ class Feeder:
             fed = replace(fed, mark=Mark(batch[-1].due, fed.mark.slots + len(batch)))
         return fed
 
-    def _creates(self, row: Row, group: Group) -> Iterator[Create]:
-        for task, due in zip(_tasks(row.job, row.ranges), row.dues, strict=True):
+    def _creates(self, row: Row, group: Group, *, limited: bool) -> Iterator[Create]:
+        for task, due in zip(_tasks(row, limited=limited), row.dues, strict=True):
             yield create_injector_task(
                 task,
                 queues=group.injector_queues,
@@ -264,45 +230,7 @@ class Feeder:
             if not self.jobs.advance(row.job, chunks, scheduled_until=until, now=now):
                 fault = f"job {row.job} was fed by someone else meanwhile"
                 return replace(fed, refed=fed.refed + refed, fault=fault)
-        return replace(fed, fed=fed.fed + _count(fresh), refed=fed.refed + refed)
-
-
-def due_times(pace: Pace, mark: Mark, *, now: float, ahead_s: float) -> list[float]:
-    """Return when the next slots within the horizon are due, evenly on the curve.
-
-    They go on where the last feed ended. After a gap they begin now: what was missed is not
-    caught up. So they do when the last feed ended further ahead than any feed goes, which only
-    a clock that was set back since can show.
-    """
-    first = pace.total_by(now)
-    if pace.origin < mark.until <= now + 2 * ahead_s:
-        first = max(first, pace.total_by(mark.until) + 1)
-    count = math.floor(pace.total_by(now + ahead_s) - first) + 1
-    return [pace.time_of(first + number) for number in range(count)]
-
-
-def deal_slots(
-    times: Sequence[float],
-    orders: Sequence[Order],
-    *,
-    rate_at: Callable[[float], float],
-    first: int,
-) -> list[Slot]:
-    """Deal the slots to the jobs; empty ones at the end are left to the next feed.
-
-    A job's own limit is a part of the rate at which a slot is due, which grows within a feed.
-    """
-    left = {order.job.id: _count(order.ranges) for order in orders}
-    owners: list[str] = []
-    for rate, dues in groupby(times, key=rate_at):
-        claims = [_claim(order.job, left[order.job.id], rate) for order in orders]
-        dealt = deal(claims, first=first + len(owners), slots=len(list(dues)))
-        for owner in filter(None, dealt):
-            left[owner] -= 1
-        owners += dealt
-    while owners and not owners[-1]:
-        owners.pop()
-    return [Slot(job, due) for job, due in zip(owners, times, strict=False)]
+        return replace(fed, fed=fed.fed + count_of(fresh), refed=fed.refed + refed)
 
 
 def resumed_at(jobs: Jobs, job: Job) -> float:
@@ -313,6 +241,10 @@ def resumed_at(jobs: Jobs, job: Job) -> float:
     """
     changes = (line for line in jobs.audit(job.id) if line.what == "state")
     return next((line.at for line in changes if line.new == JobState.RUNNING), 0.0)
+
+
+def _running(jobs: Iterable[Job]) -> list[Job]:
+    return [job for job in jobs if job.state is JobState.RUNNING]
 
 
 def take(ranges: Sequence[Chunks], count: int) -> tuple[tuple[Chunks, ...], tuple[Chunks, ...]]:
@@ -347,19 +279,14 @@ def _rows(batch: Sequence[Slot], left: dict[str, tuple[Chunks, ...]]) -> Iterato
         yield Row(job, ranges, dues)
 
 
-def _tasks(job: str, ranges: Sequence[Chunks]) -> Iterator[InjectorTask]:
-    for chunks in ranges:
+def _tasks(row: Row, *, limited: bool) -> Iterator[InjectorTask]:
+    """Yield the tasks; one that is fed again is never late, so that its chunk gets on."""
+    dues = iter(row.dues)
+    for chunks in row.ranges:
         for chunk in range(chunks.first, chunks.past):
-            yield InjectorTask(job, chunk, chunks.generation)
-
-
-def _claim(job: Job, left: int, rate: float) -> Claim:
-    cap = 1.0 if job.max_rate is None else job.max_rate / rate
-    return Claim(job.id, left, job.weight, job.priority, cap)
-
-
-def _count(ranges: Iterable[Chunks]) -> int:
-    return sum(chunks.past - chunks.first for chunks in ranges)
+            due = next(dues)
+            late_at = due + LATE_S if limited and not chunks.feed else 0.0
+            yield InjectorTask(row.job, chunk, chunks.generation, late_at=late_at)
 
 
 def _taken(result: Result) -> bool:

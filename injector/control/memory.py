@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, field
 import msgspec
 
 from injector.control.decision import Decision
-from injector.control.feed import Mark
 from injector.control.growth import Growth
 from injector.control.ramp_state import RampState
 from injector.control.sickness import SickQueue
+from injector.control.slots import Mark
 
 
 @dataclass(frozen=True, slots=True)

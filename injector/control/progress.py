@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from injector.control.feed import Pace
 from injector.control.memory import Memory
 from injector.control.share import Claim, parts
+from injector.control.slots import Pace
 from injector.ledger.ports import Job, JobState, Minute
 from injector.pacing.ramp import CHUNK, Ramp
 

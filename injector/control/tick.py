@@ -13,7 +13,7 @@ from typing import Protocol
 
 from injector.clock import Clock
 from injector.control.decision import Decision, Observation, Thresholds, decide
-from injector.control.feed import Feeder, Pace, resumed_at
+from injector.control.feed import Feeder, resumed_at
 from injector.control.growth import Spread, spread, take_over
 from injector.control.memory import Memory, Said, said
 from injector.control.ramp_state import RampState, evidence_from
@@ -28,6 +28,7 @@ from injector.control.sickness import (
     tried,
     tries_due,
 )
+from injector.control.slots import Pace
 from injector.control.standing import Standing, Watcher
 from injector.control.stop import stop_for_fault
 from injector.control.turn import Turn

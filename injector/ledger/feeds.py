@@ -14,17 +14,22 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from injector.ledger.gaps import gaps
 from injector.ledger.lookup import find
 from injector.ledger.tables import feeds, jobs
-from injector.ledger.values import Chunks
+from injector.ledger.values import Chunks, Job
 
 SCAN = 250_000
 """How many chunks one call looks over: four minutes of the API's quota of creates."""
 
-_DUE = (
+_FIRST_DUE = (
     select(feeds.c.id, feeds.c.generation, feeds.c.first, feeds.c.past)
-    .where(feeds.c.job == bindparam("key"), feeds.c.scheduled_until < bindparam("before"))
+    .where(feeds.c.job == bindparam("key"))
     .order_by(feeds.c.scheduled_until)
     .limit(1000)
 )
+_IS_DUE = feeds.c.scheduled_until < bindparam("before")
+_IS_RECALLED = feeds.c.generation < bindparam("least")
+_DUE = _FIRST_DUE.where(_IS_DUE)
+_DUE_OR_RECALLED = _FIRST_DUE.where(_IS_DUE | _IS_RECALLED)
+_HIGHEST = select(func.max(feeds.c.generation)).where(feeds.c.job == bindparam("key"))
 _SHRINK = (
     update(feeds)
     .where(feeds.c.id == bindparam("feed"), feeds.c.first == bindparam("was"))
@@ -56,22 +61,38 @@ def advance(
 
 
 def survey(connection: Connection, job_id: str, *, before: float, limit: int) -> Survey:
-    """Look over the feedings scheduled before then, oldest first, for at most `limit` chunks."""
-    key = find(connection, job_id).key
+    """Look over the feedings scheduled before then, or recalled, for at most `limit` chunks."""
+    job = find(connection, job_id)
+    key, least = job.key, job.generation
     found, scan = Survey([], []), SCAN
-    for feed in connection.execute(_DUE, {"key": key, "before": before}).all():
+    due = _DUE_OR_RECALLED if least else _DUE
+    place = {"key": key, "before": before} | ({"least": least} if least else {})
+    for feed in connection.execute(due, place).all():
         past = min(feed.past, feed.first + scan)
         missing = gaps(connection, key, feed.first, past, limit=limit, waiting=False)
         front = missing[0][0] if missing else past
         if front > feed.first:
             found.fronts.append({"feed": feed.id, "was": feed.first, "front": front})
-        lost = [Chunks(first, end, feed.generation + 1, feed.id) for first, end in missing]
+        again = max(feed.generation + 1, least)
+        lost = [Chunks(first, end, again, feed.id) for first, end in missing]
         found.lost.extend(lost)
         limit -= sum(chunks.past - chunks.first for chunks in lost)
         scan -= past - feed.first
         if limit <= 0 or scan <= 0:
             break
     return found
+
+
+def recall(connection: Connection, job: Job, generation: int) -> None:
+    """Have all that was fed under generations up to this one fed again, under a new one.
+
+    The new one leaves out the next, which a feed that is under way may be using.
+    """
+    if job.generation > generation:
+        return
+    key = find(connection, job.id).key
+    highest = max(job.generation, connection.scalar(_HIGHEST, {"key": key}) or 0)
+    connection.execute(update(jobs).where(jobs.c.key == key).values(generation=highest + 2))
 
 
 def shrink(connection: Connection, fronts: Sequence[Mapping[str, int]]) -> None:
@@ -111,7 +132,7 @@ def _take(connection: Connection, key: int, ranges: Sequence[Chunks]) -> tuple[C
     under the new feeding, and comes up again when it is overdue there.
     """
     feed, generation = _feeding(ranges[0])
-    here = (feeds.c.id == feed) & (feeds.c.job == key) & (feeds.c.generation == generation - 1)
+    here = (feeds.c.id == feed) & (feeds.c.job == key) & (feeds.c.generation < generation)
     query = select(feeds.c.first, feeds.c.past).where(here).with_for_update()
     row = connection.execute(query).one_or_none()
     if row is None:

@@ -1,7 +1,7 @@
 """The jobs: what was asked for, how far each is, and what people changed."""
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -70,7 +70,7 @@ class JobTable:
         act = Act(now, who, reason, expected_version)
         return self._database.write(partial(set_state, job_id=job_id, state=state, act=act))
 
-    def tune(
+    def tune(  # noqa: PLR0913
         self,
         job_id: str,
         tuning: Tuning,
@@ -78,10 +78,17 @@ class JobTable:
         now: float,
         who: str = "",
         expected_version: int | None = None,
+        recall: Collection[str] = (),
     ) -> Job:
         """Change what may be tuned, with an audit line for each that differs."""
         act = Act(now, who, expected_version=expected_version)
-        return self._database.write(partial(tune, job_id=job_id, tuning=tuning, act=act))
+        return self._database.write(
+            partial(_tune, job_id=job_id, tuning=tuning, act=act, recalled=recall)
+        )
+
+    def recall(self, job_id: str, generation: int) -> None:
+        """Have all that was fed under generations up to this one fed again."""
+        self._database.write(partial(_recall, job_id=job_id, generation=generation))
 
     def totals(self, job_id: str) -> Totals:
         """Add up the job at a cost that does not depend on its size."""
@@ -224,6 +231,22 @@ def _register(connection: Connection, *, job: NewJob, act: Act) -> bool:
     add_notice(connection, find(connection, job.id).key, job.notify)
     note(connection, act.line(job.id, "registered", "", JobState.RUNNING))
     return True
+
+
+def _tune(
+    connection: Connection, *, job_id: str, tuning: Tuning, act: Act, recalled: Collection[str]
+) -> Job:
+    in_turn = sorted({job_id, *recalled})  # all lock them in the same order
+    locked = [load_job(connection, each, lock=True) for each in in_turn]
+    tune(connection, job_id=job_id, tuning=tuning, act=act)
+    for job in locked:
+        if job.id in recalled:
+            feeds.recall(connection, job, job.generation)
+    return load_job(connection, job_id)
+
+
+def _recall(connection: Connection, *, job_id: str, generation: int) -> None:
+    feeds.recall(connection, load_job(connection, job_id, lock=True), generation)
 
 
 def _list(

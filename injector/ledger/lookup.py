@@ -9,7 +9,9 @@ from injector.errors import NotFound
 from injector.ledger.tables import jobs
 from injector.ledger.values import Job, JobState
 
-_FIND = select(jobs.c.key, jobs.c.queue_group, jobs.c.chunks).where(jobs.c.id == bindparam("id"))
+_FIND = select(jobs.c.key, jobs.c.queue_group, jobs.c.chunks, jobs.c.generation).where(
+    jobs.c.id == bindparam("id")
+)
 
 COLUMNS = [jobs.c["queue_group" if field.name == "group" else field.name] for field in fields(Job)]
 """What a Job is read from, in the order of its fields."""
@@ -21,11 +23,12 @@ _LOCKED = _JOB.with_for_update()
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What never changes of a job, and what all its rows go by."""
+    """What all rows of a job go by; but for the least `generation`, it never changes."""
 
     key: int
     group: str
     chunks: int
+    generation: int
 
 
 def find(connection: Connection, job_id: str) -> Found:
@@ -33,7 +36,7 @@ def find(connection: Connection, job_id: str) -> Found:
     row = connection.execute(_FIND, {"id": job_id}).one_or_none() if storable(job_id) else None
     if row is None:
         raise unknown(job_id)
-    return Found(row.key, row.queue_group, row.chunks)
+    return Found(*row)
 
 
 def load_job(connection: Connection, job_id: str, *, lock: bool = False) -> Job:

@@ -5,11 +5,12 @@ away) and `Misused` (it is read-only, full, or of another version); what else it
 said where it does. Nothing here holds a transaction open between calls.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from injector.delivery.ports import Outcome
 from injector.ledger.answering import Answers
+from injector.ledger.taking_back import TakeBacks
 from injector.ledger.telling import EventMarks, Notices
 from injector.ledger.values import (
     AuditLine,
@@ -102,7 +103,7 @@ class Jobs(Protocol):
         notice due.
         """
 
-    def tune(
+    def tune(  # noqa: PLR0913
         self,
         job_id: str,
         tuning: Tuning,
@@ -110,10 +111,19 @@ class Jobs(Protocol):
         now: float,
         who: str = "",
         expected_version: int | None = None,
+        recall: Collection[str] = (),
     ) -> Job:
         """Change weight, priority, rate limit and allowed rejects, each with an audit line.
 
-        Raises `Outdated` as `set_state` does.
+        With it, what was fed of the jobs named in `recall` is recalled. Raises `Outdated` as
+        `set_state` does.
+        """
+
+    def recall(self, job_id: str, generation: int) -> None:
+        """Make overdue what was fed under generations up to this one, to go under a new one.
+
+        Injector tasks of the generations before the new one are to be acknowledged, without
+        what they ask for. Asked again of the same generation, it does nothing.
         """
 
     def totals(self, job_id: str) -> Totals:
@@ -299,25 +309,6 @@ class Leases(Protocol):
 
     def release(self, name: str, owner: str) -> None:
         """Give the turn back; nothing happens when another owner holds it."""
-
-
-class TakeBacks(Protocol):
-    """Cancelled jobs whose waiting tasks are to be deleted."""
-
-    def ask(self, job_id: str, *, not_before: float, now: float, who: str = "") -> TakeBack:
-        """Want the waiting tasks of a cancelled job back; asked again, it is the same wish.
-
-        Raises `NotFound`, and `Conflict` for a job that is not cancelled.
-        """
-
-    def of(self, job_id: str) -> TakeBack | None:
-        """Return how far it is; None when it was not asked for."""
-
-    def open(self, group: str, *, now: float) -> Sequence[TakeBack]:
-        """Return the group's take-backs that can go on now."""
-
-    def advance(self, found: TakeBack, *, past: int, deleted: int, gone: int) -> bool:
-        """Note that the chunks up to `past` are done; False when someone else was quicker."""
 
 
 class Operations(Protocol):

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0006"
+REVISION = "0007"
 """The migration that leads to these tables."""
 
 
@@ -52,6 +52,7 @@ jobs = Table(
     Column("rejects_allowed", BigInteger),  # NULL: what the manifest says
     Column("named_after", Text, nullable=False, server_default=""),
     Column("redrives", Integer, nullable=False, server_default="0"),
+    Column("generation", Integer, nullable=False, server_default="0"),
     Index("jobs_by_group", "queue_group", "state"),
     Index("jobs_by_state", "state", "key"),
     sqlite_autoincrement=True,

@@ -59,7 +59,8 @@ class Job:
     `cursor` is the first chunk that was never fed. `version` grows with every change of
     state or tuning (not of the cursor). `started_at` is None until the first chunk is fed,
     `finished_at` until the job is finished, cancelled or failed. `redrives` counts how often
-    its rejects were sent again. The other fields are as in NewJob.
+    its rejects were sent again. `generation` is the least one that its chunks are fed under now:
+    what was fed under an earlier one is recalled. The other fields are as in NewJob.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Job:
     rejects_allowed: int | None = None
     named_after: str = ""
     redrives: int = 0
+    generation: int = 0
 
     @property
     def ended(self) -> bool:

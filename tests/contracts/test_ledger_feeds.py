@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from injector.ledger import Ledger, feeds
-from injector.ledger.ports import Chunks, JobState, NewJob, Receipt
+from injector.ledger.ports import Chunks, JobState, NewJob, Receipt, Tuning
 
 FULL = (1 << 100) - 1
 names = count()
@@ -210,6 +210,59 @@ def test_many_feedings_are_looked_over_a_part_at_a_time(
     looks = [ranges(overdue(ledger, job)) for _ in range(3)]
 
     assert looks == [[], [], [(9, 10, 1)]]
+
+
+def test_what_was_fed_and_not_settled_is_overdue_once_it_is_recalled(ledger: Ledger):
+    job = fed(ledger)
+    settle(ledger, job, 0, 3)
+
+    ledger.jobs.recall(job, 0)
+
+    least = ledger.jobs.get(job).generation
+    assert ranges(overdue(ledger, job, before=0.0)) == [(1, 3, least), (4, 10, least)]
+
+
+def test_recall_asked_again_of_one_generation_changes_nothing(ledger: Ledger):
+    job = fed(ledger)
+    ledger.jobs.recall(job, 0)
+    once = ledger.jobs.get(job)
+    ledger.jobs.recall(job, 0)
+
+    assert ledger.jobs.get(job) == once
+    ledger.jobs.recall(job, once.generation)
+    assert ledger.jobs.get(job).generation > once.generation
+
+
+def test_recalled_chunks_that_were_fed_again_are_as_any_others(ledger: Ledger):
+    job = fed(ledger)
+    ledger.jobs.recall(job, 0)
+    lost = overdue(ledger, job, before=0.0)
+
+    assert ledger.jobs.refeed(job, lost, scheduled_until=500.0, now=60.0) == 10
+
+    assert overdue(ledger, job, before=499.0) == []
+    (again,) = overdue(ledger, job, before=501.0)
+    assert again.generation == lost[0].generation + 1
+
+
+def test_feed_under_way_at_a_recall_is_recalled_with_the_rest(ledger: Ledger):
+    job = fed(ledger)
+    lost = overdue(ledger, job)
+    ledger.jobs.recall(job, 0)
+    ledger.jobs.refeed(job, lost, scheduled_until=500.0, now=60.0)
+
+    (again,) = overdue(ledger, job, before=0.0)
+
+    assert again.generation == ledger.jobs.get(job).generation > lost[0].generation
+
+
+def test_tuning_recalls_the_jobs_that_it_names_and_no_others(ledger: Ledger):
+    job, slower, other = (fed(ledger) for _ in range(3))
+
+    ledger.jobs.tune(job, Tuning(weight=3.0), now=60.0, recall=[slower])
+
+    found = {each: ledger.jobs.get(each).generation for each in (job, slower, other)}
+    assert found[slower] > found[job] == found[other] == 0
 
 
 on_one_ledger = settings(

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from injector.control.feed import Call, Feeder, Horizon, Mark, Pace
+from injector.control.feed import Call, Feeder, Horizon
+from injector.control.slots import Mark, Pace
 from injector.delivery.memory import MemoryQueues
 from injector.delivery.ports import TaskTemplate
 from injector.groups import Group
@@ -57,6 +58,13 @@ class Field:
     @property
     def dues(self):
         return sorted(create.schedule_time for create in self.queues.created.values())
+
+    def dues_of(self, job):
+        return sorted(
+            create.schedule_time
+            for create in self.queues.created.values()
+            if parse_injector_task(create.body).job == job
+        )
 
     def fed_of(self, job):
         return sum(task.job == job for task in self.tasks)

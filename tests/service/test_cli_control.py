@@ -86,16 +86,6 @@ def test_an_act_as_json_is_what_the_service_says(web, capsys):
     assert json.loads(capsys.readouterr().out) == JOB
 
 
-@pytest.mark.parametrize(("settled", "told"), [(4, "5 chunks are under way"), (9, "")])
-def test_a_new_limit_says_what_it_does_not_reach(web, settled, told, capsys):
-    job = JOB | {"state": "running", "fed": 10, "chunks_settled": settled, "waiting": 1}
-    web.patch(f"{URL}/jobs/welcome", json=job)
-    assert run(["set", "welcome", "--max-rate", "50"]) == 0
-    out = capsys.readouterr().out
-    assert ("under way" in out) is bool(told)
-    assert told in out
-
-
 @pytest.mark.parametrize(
     ("options", "sent"),
     [

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injector.control.feed import Horizon, Mark, Pace, due_times, take
+from injector.control.feed import Horizon, take
+from injector.control.slots import Mark, Pace, due_times
 from injector.delivery.memory import MemoryQueues
 from injector.injector_task import parse_injector_task
 from injector.ledger.ports import Chunks, JobState

@@ -66,6 +66,7 @@ STEPS = st.tuples(
         st.sampled_from(["", "", "", "UNAVAILABLE", "DEADLINE_EXCEEDED"]), min_size=1, max_size=9
     ),
     st.sets(st.integers(0, 59)),
+    st.sets(st.sampled_from(["a", "b"])),
 )
 
 
@@ -77,24 +78,26 @@ def test_every_chunk_is_fed_until_it_is_settled_wherever_a_feed_crashes(field_of
     ground.add("b", chunks=20)
     now, settled = NOW, {"a": set(), "b": set()}
 
-    def step(later, crash, pattern, deaf):
-        """Feed, then settle what was dispatched, except for chunks that are lost."""
+    def step(later, crash, pattern, deaf, recalled):
+        """Feed, then settle what was dispatched, except for chunks that are lost or recalled."""
         nonlocal now
         now += later
         jobs = CrashingJobs(ground.ledger.jobs, *crash) if crash else None
         before = set(ground.queues.created)
         with suppress(Crash):
             ground.feed(now=now, jobs=jobs, queues=LossyQueues(ground.queues, pattern))
+        for job in sorted(recalled):
+            ground.ledger.jobs.recall(job, ground.ledger.jobs.get(job).generation)
         for name in set(ground.queues.created) - before:
             task = parse_injector_task(ground.queues.created[name].body)
-            if task.chunk not in deaf:
+            if task.chunk not in deaf and task.job not in recalled:
                 settled[task.job].add(task.chunk)
                 ground.settle([task.chunk], job=task.job)
 
     for each in steps:
         step(*each)
     for _ in range(5):
-        step(2000.0, None, [""], set())
+        step(2000.0, None, [""], set(), set())
     assert settled == {"a": set(range(40)), "b": set(range(20))}
     assert ground.ledger.jobs.finish("a", now=now)
     assert ground.ledger.jobs.finish("b", now=now)
