@@ -25,9 +25,9 @@ def event(name: str, severity: str = "INFO", **fields: object) -> None:
     log.log(level, "%s %s", name, words, extra={"event": name, "fields": fields})
 
 
-def failure(name: str, error: BaseException) -> None:
+def failure(name: str, error: BaseException, **fields: object) -> None:
     """Log what nobody expected, with where it came from."""
-    log.error("%s", name, extra={"event": name, "fields": {}}, exc_info=error)
+    log.error("%s", name, extra={"event": name, "fields": fields}, exc_info=error)
 
 
 def trace_of(traceparent: str, cloud_trace: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from uuid import uuid4
 
+from handlers.logs import failure
 from handlers.webhook import Webhooks
 from injector.clock import Clock
 from injector.control.events import Tells
@@ -105,6 +106,7 @@ class Parts:
             errands=tuple(self._errands()),
             watcher=self.watcher,
             capacity=settings.fan_outs_at_once,
+            alarm=lambda group, error: failure("group.tick_failed", error, group=group),
         )
 
     def _errands(self) -> Iterator[Errand]:

@@ -94,7 +94,8 @@ class Ticker:
     `patience_s` is how long a tick waits for a step that is just about due: ticks that come a
     moment early would else make a step of 5 minutes one of 6. Without a `watcher` nothing is
     known of the group's own queues. `capacity` is how many fan-outs the service takes at once,
-    which the groups at work share evenly; None sets no bound.
+    which the groups at work share evenly; None sets no bound. `alarm` is told of each error that
+    nobody expected, with the group that it befell.
     """
 
     ledger: LedgerPort
@@ -109,6 +110,7 @@ class Ticker:
     errands: Sequence[Errand] = ()
     watcher: Watcher | None = None
     capacity: int | None = None
+    alarm: Callable[[str, Exception], None] = lambda _group, _error: None
 
     def tick(self, owner: str, *, time_left: Callable[[], float]) -> Sequence[GroupTick] | None:
         """Tick every group; None when another tick is under way."""
@@ -162,6 +164,13 @@ class Ticker:
             return self._tick(group, self.clock.now(), time_left)
         except InjectorError as error:
             return GroupTick(group.name, self._fault(group, str(error)))
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is one group's)
+            return GroupTick(group.name, self._fault(group, self._surprise(group, error)))
+
+    def _surprise(self, group: Group, error: Exception) -> str:
+        """Have the error and its trace logged, and return words for it."""
+        self.alarm(group.name, error)
+        return f"unexpected {type(error).__name__}: {error}; the log tells where"
 
     def _after(self, tick: GroupTick, time_left: Callable[[], float]) -> GroupTick:
         """Run the errands; those of a group with work of its own go at its first, slow rate."""
@@ -174,12 +183,14 @@ class Ticker:
                 said.extend(errand.run(group, rate=rate, time_left=time_left))
             except InjectorError as error:
                 said.append(str(error))
+            except Exception as error:  # noqa: BLE001  (the other errands are run all the same)
+                said.append(self._surprise(group, error))
         return replace(tick, errands=tuple(said))
 
     def _fault(self, group: Group, why: str) -> Said:
-        """Keep what went wrong where people look for it, unless it is the ledger."""
+        """Keep what went wrong where people look for it, unless that is what went wrong."""
         words = Said(self.clock.now(), fault=why)
-        with suppress(InjectorError):
+        with suppress(Exception):
             kept = self.ledger.groups.state(group.name)
             memory = Memory.from_json(kept.ramp_json)
             words = replace(memory.said, at=words.at, fault=why)

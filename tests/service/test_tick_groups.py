@@ -1,6 +1,6 @@
 """What a tick makes of missed ticks, faults, other groups and what it is told of queues."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -143,3 +143,58 @@ def test_nobody_is_asked_of_a_group_without_work(world):
     watcher = Watching(Standing())
     world.tick(watcher=watcher)
     assert watcher.asked == []
+
+
+@dataclass
+class Odd:
+    """An errand that meets what nobody expected in one group."""
+
+    done: list[str] = field(default_factory=list)
+
+    def run(self, group, **_given: object):
+        if group.name == "welcome":
+            raise ZeroDivisionError("by zero")
+        self.done.append(group.name)
+        yield "done"
+
+
+def test_what_nobody_expected_in_a_group_keeps_no_other_from_its_tick_and_is_told(world):
+    world.groups = ("welcome", "other")
+    world.add("a")
+    world.add("b", group="other")
+    alarms, odd = [], Odd()
+    broken = world.ledger.groups.state("welcome")
+    world.ledger.groups.save(replace(broken, ramp_json="{}"), expected_version=0)
+    ticks = world.tick(alarm=lambda group, error: alarms.append((group, error)), errands=[odd])
+    assert ticks["other"].fed > 0
+    assert ticks["other"].errands == ("done",)
+    fault = ticks["welcome"].said.fault
+    assert fault.startswith("unexpected ")
+    assert [group for group, _ in alarms] == ["welcome", "welcome"]
+    first, second = (error for _, error in alarms)
+    assert type(first).__name__ in fault
+    assert ticks["welcome"].errands == (
+        "unexpected ZeroDivisionError: by zero; the log tells where",
+    )
+    assert second.__traceback__ is not None
+
+
+def test_what_nobody_expected_is_kept_with_the_group_where_its_memory_can_be_read(world):
+    world.add()
+    world.tick()
+    world.tick(watcher=Watching(KeyError("points")))
+    kept = Memory.from_json(world.ledger.groups.state("welcome").ramp_json)
+    assert kept.said.fault == "unexpected KeyError: 'points'; the log tells where"
+    assert world.tick()["welcome"].said.fault == ""
+
+
+def test_what_nobody_expected_is_in_the_ticks_answer_in_the_log_and_counted(house, caplog):
+    kept = house.ledger.groups.state("welcome")
+    house.ledger.groups.save(replace(kept, ramp_json="{}"), expected_version=0)
+    answer = house.tick()
+    assert answer.status_code == 200
+    assert "unexpected " in answer.json["groups"][0]["fault"]
+    (record,) = [each for each in caplog.records if each.event == "group.tick_failed"]
+    assert (record.levelname, record.fields) == ("ERROR", {"group": "welcome"})
+    assert record.exc_info[2] is not None
+    assert 'injector_ticks_total{result="fault"} 1.0' in house.get("/metrics").text
