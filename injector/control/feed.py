@@ -5,9 +5,11 @@ creates the same names again. Slots on the curve are counted, and dealt to the j
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 
 from injector.control.pinning import Pinning
 from injector.control.slots import (
@@ -18,6 +20,7 @@ from injector.control.slots import (
     count_of,
     deal_slots,
     due_times,
+    soon_slots,
     without_dealt,
 )
 from injector.delivery.ports import Create, Outcome, QueueAdmin, Result, TaskTemplate
@@ -29,6 +32,10 @@ from injector.ledger.ports import Chunks, Job, Jobs, JobState
 BATCH_S = 10.0
 SLACK = 1.2
 SLACK_TASKS = 10
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+
+SOON_S = 20.0
+"""Within how long chunks are due whose fan-out is to show at the next tick how a queue is."""
 
 LATE_S = 180.0
 """How late an injector task of a job with a limit may be dispatched; later ones are recalled.
@@ -65,6 +72,14 @@ class Fed:
 
 
 @dataclass(frozen=True, slots=True)
+class Released:
+    """How many chunks were let go that had waited: for each queue, and of each job."""
+
+    of: Mapping[str, int]
+    by: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A job's part of a batch: its chunks in order, and when each is due."""
 
@@ -95,20 +110,26 @@ class Feeder:
         now: float,
         time_left: Callable[[], float],
         layout_at: Callable[[float], Layout] | None = None,
+        soon: Mapping[str, int] = _NOTHING,
     ) -> Fed:
         """Create what the group will use within the horizon, and note it.
 
-        `layout_at` gives the layout at a rate of the group; None means its queues, all alike.
+        `layout_at` gives the layout at a rate of the group; None means its queues, all alike. So
+        many of a job's lost chunks as `soon` says do not wait for the end of what is fed.
         """
         active = self.jobs.active(group.name)
         recalled = mark.recalled(active)
         start = Mark(slots=mark.slots) if recalled else mark
         times = due_times(pace, start, now=now, ahead_s=self.horizon.ahead_s)
-        orders = [self._order(job, pace, limit=len(times), now=now) for job in _running(active)]
+        orders = [
+            self._order(job, pace, limit=len(times), soon=soon.get(job.id, 0), now=now)
+            for job in _running(active)
+        ]
         slots = deal_slots(times, orders, rate_at=pace.rate_at, first=mark.slots)
         if recalled:
             slots = list(without_dealt(slots, orders, recalled, until=mark.until))
         slots = slots[: self._room(pace, orders, now=now)]
+        slots = [*soon_slots(orders, now=now, span_s=SOON_S), *slots]
         pinning = self._pinning(group, pace, layout_at)
         fed = self._fill(slots, orders, group, pinning, Fed(mark), now=now, time_left=time_left)
         if fed.fault and fed.mark == mark:
@@ -116,21 +137,17 @@ class Feeder:
         known = now + 2 * self.horizon.ahead_s
         return replace(fed, mark=mark.onwards(fed.mark, active, no_later=known))
 
-    def release(
-        self, group: Group, tries: Mapping[str, int], *, most: int, now: float
-    ) -> Mapping[str, int]:
-        """Let chunks that wait for queues be fed again: so many for each, and `most` in all.
-
-        Returns how many were let go for each.
-        """
+    def release(self, group: Group, tries: Mapping[str, int], *, most: int, now: float) -> Released:
+        """Let chunks that wait for queues be fed again: so many for each, and `most` in all."""
         jobs = _running(self.jobs.active(group.name))
-        released: dict[str, int] = {}
+        of: Counter[str] = Counter()
+        by: Counter[str] = Counter()
         for queue, wanted in tries.items():
-            left = limit = min(wanted, most - sum(released.values()))
+            left = min(wanted, most - of.total())
             for job in jobs:
-                left -= self.jobs.release(job.id, queue, limit=left, now=now) if left else 0
-            released[queue] = limit - left
-        return released
+                count = self.jobs.release(job.id, queue, limit=left, now=now) if left else 0
+                left, by[job.id], of[queue] = left - count, by[job.id] + count, of[queue] + count
+        return Released(of, by)
 
     def _pinning(
         self, group: Group, pace: Pace, layout_at: Callable[[float], Layout] | None
@@ -141,15 +158,16 @@ class Feeder:
         at_rate = layout_at or (lambda _rate: Layout(group.queues))
         return Pinning(self.jobs, lambda due: at_rate(pace.rate_at(due)))
 
-    def _order(self, job: Job, pace: Pace, *, limit: int, now: float) -> Order:
+    def _order(self, job: Job, pace: Pace, *, limit: int, soon: int, now: float) -> Order:
         before = max(now - self.horizon.overdue_s, resumed_at(self.jobs, job) + BATCH_S)
+        limit += soon
         lost = self.jobs.overdue(job.id, before=before, limit=limit) if limit else ()
         fresh = Chunks(job.cursor, job.chunks, job.generation)
         totals = self.jobs.totals(job.id)
         under_way = job.cursor - totals.chunks_settled - totals.waiting
         ranges = (*lost, fresh) if job.cursor < job.chunks else tuple(lost)
         limited = job.max_rate is not None and job.max_rate < pace.rate
-        return Order(job, ranges, under_way, limited)
+        return Order(job, ranges, under_way, limited, min(soon, count_of(lost)))
 
     def _room(self, pace: Pace, orders: Sequence[Order], *, now: float) -> int:
         """Count what may be fed, so that queues which stand still do not fill up.

@@ -23,7 +23,7 @@ FORGET_S = 180.0
 """After how long without a refusal a queue is well, unless something still waits for it."""
 
 MINUTE_S = 60.0
-NAMED = 3
+NAMED = SEVERAL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +124,13 @@ def refusing(sick: Sequence[SickQueue], queues: int, *, now: float) -> frozenset
     return found if 2 * len(found) < queues else frozenset()
 
 
-def to_mend(sick: Sequence[SickQueue], queues: int, *, since: float) -> tuple[SickQueue, ...]:
+def to_mend(
+    sick: Sequence[SickQueue], queues: int, *, since: float, nothing_taken: bool = False
+) -> tuple[SickQueue, ...]:
     """Return those that refuse all until a person has mended something, where half refuse or more.
 
-    None where fewer than half of the group's queues do. Counted is what was refused after
+    None where fewer than half of the group's queues do; where nothing was taken by any queue,
+    several are enough, for a job may never meet half of them. Counted is what was refused after
     `since`, by the minute, for earlier faults may be mended, and what no later try has disproved.
     """
     found = [
@@ -135,7 +138,7 @@ def to_mend(sick: Sequence[SickQueue], queues: int, *, since: float) -> tuple[Si
         for each in sick
         if each.code and each.seen - MINUTE_S >= since and each.tries == FIRST_TRY
     ]
-    if 2 * len(found) < queues:
+    if 2 * len(found) < queues and not (nothing_taken and len(found) >= SEVERAL):
         return ()
     return tuple(each for each in found if each.code in QUEUE_FAULTS)
 

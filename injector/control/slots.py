@@ -77,13 +77,14 @@ class Order:
     """The chunks that a job wants fed, in this order: what was lost before what is new.
 
     `under_way` counts those that are fed and neither settled nor waiting; `limited` says that
-    the job is held below the group's rate.
+    the job is held below the group's rate. The first `soon` of the ranges have slots of their own.
     """
 
     job: Job
     ranges: tuple[Chunks, ...]
     under_way: int = 0
     limited: bool = False
+    soon: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def deal_slots(
 
     A job's own limit is a part of the rate at which a slot is due, which grows within a feed.
     """
-    left = {order.job.id: count_of(order.ranges) for order in orders}
+    left = {order.job.id: count_of(order.ranges) - order.soon for order in orders}
     owners: list[str] = []
     for rate, dues in groupby(times, key=rate_at):
         claims = [_claim(order.job, left[order.job.id], rate) for order in orders]
@@ -130,6 +131,12 @@ def deal_slots(
     while owners and not owners[-1]:
         owners.pop()
     return [Slot(job, due) for job, due in zip(owners, times, strict=False)]
+
+
+def soon_slots(orders: Sequence[Order], *, now: float, span_s: float) -> list[Slot]:
+    """Return the slots of those that are not to wait for their turn, evenly over the span."""
+    jobs = [order.job.id for order in orders for _ in range(order.soon)]
+    return [Slot(job, now + span_s * n / len(jobs)) for n, job in enumerate(jobs)]
 
 
 def without_dealt(

@@ -1,9 +1,12 @@
 """How a job stops itself: it pauses with the reason, and goes on when a person says so."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
+from injector.control.feed import resumed_at
+from injector.control.sickness import SickQueue, broken, to_mend
 from injector.errors import Conflict
+from injector.groups import Group
 from injector.ledger.ports import AuditLine, Job, Jobs, JobState
 
 FAULT = "injector"
@@ -14,6 +17,26 @@ LIMIT = "rejects_allowed"
 def stop_for_fault(jobs: Jobs, job: Job, reason: str, *, now: float) -> None:
     """Pause a job that cannot go on before a person has mended something."""
     _pause(jobs, job, reason, who=FAULT, now=now)
+
+
+def stop_broken(
+    jobs: Jobs, group: Group, sick: Sequence[SickQueue], *, nothing_taken: bool, now: float
+) -> None:
+    """Pause jobs that wait for what a person has to mend, where that is the group's trouble.
+
+    A job whose chunks have a single queue each cannot tell from any of them. Only what was
+    refused since it was resumed counts against it.
+    """
+    queues = len(group.queues)
+    if not to_mend(sick, queues, since=0.0, nothing_taken=nothing_taken):
+        return
+    for job in jobs.active(group.name):
+        if job.state is not JobState.RUNNING:
+            continue
+        since = resumed_at(jobs, job)
+        found = to_mend(sick, queues, since=since, nothing_taken=nothing_taken)
+        if {each.queue for each in found} & set(jobs.waits_for(job.id)):
+            stop_for_fault(jobs, job, broken(found, queues), now=now)
 
 
 def stop_for_rejects(jobs: Jobs, job: Job, *, limit: float, now: float) -> None:

@@ -5,6 +5,7 @@ counts running time, and what is fed is counted by the curve.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,24 +14,22 @@ from typing import Protocol
 
 from injector.clock import Clock
 from injector.control.decision import Decision, Observation, Thresholds, decide
-from injector.control.feed import Feeder, resumed_at
+from injector.control.feed import Feeder, Released
 from injector.control.growth import Spread, spread, take_over
 from injector.control.memory import Memory, Said, said
 from injector.control.ramp_state import RampState, evidence_from
 from injector.control.sickness import (
     FORGET_S,
     SickQueue,
-    broken,
     refusing,
     sick_queues,
-    to_mend,
     told,
     tried,
     tries_due,
 )
 from injector.control.slots import Pace
 from injector.control.standing import Standing, Watcher
-from injector.control.stop import stop_for_fault
+from injector.control.stop import stop_broken
 from injector.control.turn import Turn
 from injector.delivery.ports import Queue, QueueAdmin
 from injector.errors import InjectorError, Retryable
@@ -42,6 +41,9 @@ from injector.pacing.signals import Signals
 SIGNALS_KEPT_S = 24 * 3600.0
 ANSWERS_KEPT_S = 24 * 3600.0
 MINUTE_S = 60.0
+SAMPLE = 0.1
+"""How much of the rate goes, beyond it, to chunks that show how queues are that were sick."""
+
 UPDATES_PER_S, AT_ONCE_S = 10.0, 1.0
 """How often queues are updated; the first second's worth of it goes at once."""
 
@@ -72,7 +74,8 @@ class Look:
     """How a tick finds a group: what was kept of it, its injector queues, and what was seen.
 
     `notices` say what could not be seen, and what else a person should know. `refusing` are
-    queues that take nothing; what they refused is not in what was `seen`.
+    queues that take nothing; what they refused is not in what was `seen`. `nothing_taken` says
+    that no queue has taken anything for minutes.
     """
 
     kept: GroupState
@@ -82,6 +85,7 @@ class Look:
     finished: tuple[str, ...]
     notices: tuple[str, ...] = ()
     refusing: frozenset[str] = frozenset()
+    nothing_taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,40 +214,30 @@ class Ticker:
             return replace(tick, said=replace(words, fault="another tick was quicker"))
         if not look.seen.work or look.seen.halted:
             return tick
-        self._stop_broken(group, memory, now=now)
+        stop_broken(self.ledger.jobs, group, memory.sick, nothing_taken=look.nothing_taken, now=now)
         pace = Pace(decision.curve, decision.origin, decision.rate)
-        memory = self._release(group, memory, rate=decision.rate, now=now)
+        let = self._release(group, memory, rate=decision.rate, now=now)
+        memory = replace(memory, sick=tried(memory.sick, let.of, now=now))
         fed = self.feeder.top_up(
-            group, pace, memory.mark, now=now, time_left=time_left, layout_at=grown.layout_at
+            group,
+            pace,
+            memory.mark,
+            now=now,
+            time_left=time_left,
+            layout_at=grown.layout_at,
+            soon=_sample(let, rate=decision.rate),
         )
         words = replace(words, fault=fed.fault)
         saved = replace(look.kept, version=look.kept.version + 1)
         self._save(saved, replace(memory, mark=fed.mark, said=words))
         return replace(tick, said=words, due_in_s=decision.due_in_s, fed=fed.fed, refed=fed.refed)
 
-    def _stop_broken(self, group: Group, memory: Memory, *, now: float) -> None:
-        """Pause jobs that wait for what a person has to mend, where that is half of the group.
-
-        One whose chunks have a single queue each cannot tell from any of them. Only what was
-        refused since it was resumed counts against it.
-        """
-        jobs, queues = self.ledger.jobs, len(group.queues)
-        if not to_mend(memory.sick, queues, since=0.0):
-            return
-        for job in jobs.active(group.name):
-            if job.state is not JobState.RUNNING:
-                continue
-            found = to_mend(memory.sick, queues, since=resumed_at(jobs, job))
-            if {each.queue for each in found} & set(jobs.waits_for(job.id)):
-                stop_for_fault(jobs, job, broken(found, queues), now=now)
-
-    def _release(self, group: Group, memory: Memory, *, rate: float, now: float) -> Memory:
+    def _release(self, group: Group, memory: Memory, *, rate: float, now: float) -> Released:
         """Let chunks try the sick queues again: in half of the slots if others want any."""
         jobs = self.ledger.jobs.runnable(group.name)
         most = max(1, int(rate * MINUTE_S / (2 if jobs else 1)))
         tries = tries_due(memory.sick, most=most, now=now)
-        released = self.feeder.release(group, tries, most=most, now=now)
-        return replace(memory, sick=tried(memory.sick, released, now=now))
+        return self.feeder.release(group, tries, most=most, now=now)
 
     def _look(self, group: Group, now: float) -> Look:
         """Finish what is done, and see how the group and its injector queues stand."""
@@ -274,7 +268,8 @@ class Ticker:
             halted=halted,
         )
         notices = (*notices, *notice, *told(memory.sick, apart, now=now))
-        return Look(kept, memory, queues, seen, finished, notices, apart)
+        taken = _sum(minutes).without([each.queue for each in memory.sick]).accepted
+        return Look(kept, memory, queues, seen, finished, notices, apart, not taken)
 
     def _sick(
         self,
@@ -333,6 +328,12 @@ class Ticker:
     def _save(self, kept: GroupState, memory: Memory, record: RampDecision | None = None) -> bool:
         state = replace(kept, ramp_json=memory.to_json(), saved_at=self.clock.now())
         return self.ledger.groups.save(state, expected_version=kept.version, decision=record)
+
+
+def _sample(let: Released, *, rate: float) -> Mapping[str, int]:
+    """Choose what of it is due soon, so that the next tick sees how it went: of each job a part."""
+    share = min(1.0, SAMPLE * MINUTE_S * rate / max(1, sum(let.by.values())))
+    return {job: math.ceil(count * share) for job, count in let.by.items() if count}
 
 
 def _joined(first: GroupTick, second: GroupTick) -> GroupTick:

@@ -85,7 +85,7 @@ def test_every_chunk_is_fed_until_it_is_settled_wherever_a_feed_crashes(field_of
         jobs = CrashingJobs(ground.ledger.jobs, *crash) if crash else None
         before = set(ground.queues.created)
         with suppress(Crash):
-            ground.feed(now=now, jobs=jobs, queues=LossyQueues(ground.queues, pattern))
+            ground.feed(now=now, rate=0.5, jobs=jobs, queues=LossyQueues(ground.queues, pattern))
         for job in sorted(recalled):
             ground.ledger.jobs.recall(job, ground.ledger.jobs.get(job).generation)
         for name in set(ground.queues.created) - before:

@@ -4,11 +4,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from injector.control.feed import SOON_S
 from injector.control.memory import Memory
 from injector.control.standing import Standing
 from injector.delivery.ports import Queue
 from injector.errors import Misused
-from injector.ledger.ports import JobState
+from injector.injector_task import parse_injector_task
+from injector.ledger.ports import Chunks, JobState, Receipt, Wait
 from tests.service.ticked import NOW, group_of
 
 
@@ -198,3 +200,40 @@ def test_what_nobody_expected_is_in_the_ticks_answer_in_the_log_and_counted(hous
     assert (record.levelname, record.fields) == ("ERROR", {"group": "welcome"})
     assert record.exc_info[2] is not None
     assert 'injector_ticks_total{result="fault"} 1.0' in house.get("/metrics").text
+
+
+def test_chunks_that_try_a_sick_queue_are_due_before_the_next_tick_judges_them(world):
+    world.add()
+    world.tick()
+    world.pass_time(60)
+    for chunk in range(200, 205):
+        wait = Wait(group_of().queues[0], 0)
+        world.ledger.receipts.merge(Receipt("job", chunk, 1), now=world.clock.time, wait=wait)
+    now = world.clock.time
+    world.tick()
+    again = [c for c in world.queues.created.values() if c.body and tried_again(c)]
+    assert [now <= create.schedule_time < now + SOON_S for create in again] == [True]
+
+
+def tried_again(create):
+    return parse_injector_task(create.body).generation == 1
+
+
+@pytest.mark.parametrize(
+    ("refuse", "taken", "state"), [(3, 0, "paused"), (3, 1, "running"), (2, 0, "running")]
+)
+def test_a_group_whose_queues_are_all_missing_is_told_of_before_half_of_them_were_met(
+    world, refuse, taken, state
+):
+    queues = tuple(f"{group_of().queues[0]}-{n}" for n in range(40))
+    groups = {"welcome": replace(group_of(), queues=queues)}
+    world.add(chunks=50)
+    world.ledger.jobs.advance("job", Chunks(0, 50, 0), scheduled_until=world.clock.time, now=NOW)
+    for chunk, queue in enumerate(queues[:refuse]):
+        missing = {"accepted": 100, "fan_outs": 1, f"sick.{queue}:NOT_FOUND": 100}
+        receipt, wait = Receipt("job", chunk, 1), Wait(queue, 0)
+        world.ledger.receipts.merge(receipt, now=world.clock.time, counts=missing, wait=wait)
+    world.ledger.signals.add("welcome", {"accepted": taken}, now=world.clock.time)
+    world.clock.time += 60
+    world.tick(groups=groups)
+    assert world.ledger.jobs.get("job").state == state

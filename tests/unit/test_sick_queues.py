@@ -116,6 +116,12 @@ def test_nothing_is_to_be_mended_by_what_is_less_than_half_or_old_or_disproved_o
     assert to_mend([SickQueue("a", START, 0.0, "")], 1, since=-60.0) == ()
 
 
+def test_several_that_are_to_be_mended_are_enough_where_nothing_was_taken():
+    assert len(to_mend(missing(*"abc"), 40, since=0.0, nothing_taken=True)) == 3
+    assert to_mend(missing(*"abc"), 40, since=0.0) == ()
+    assert to_mend(missing(*"ab"), 40, since=0.0, nothing_taken=True) == ()
+
+
 def test_queues_are_tried_in_turn_where_there_are_too_few_slots_for_all():
     sick = [*missing("a", tried_at=START - 60), *missing("b", tried_at=START - 120)]
     assert list(tries_due(sick, most=1, now=START)) == ["b", "a"]
