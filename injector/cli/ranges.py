@@ -22,6 +22,24 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class SpanRange(FiniteRange):
+    """A range of spans of time in seconds: 0.2, or 200ms, or 5m."""
+
+    def convert(
+        self, value: float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the span; refuse it when it is none, or not one of the range."""
+        from injector.cli.trouble import seconds_of  # noqa: PLC0415  (loads a lot)
+
+        seconds = math.nan
+        with suppress(click.BadParameter):
+            seconds = seconds_of(str(value))
+        if not (math.isfinite(seconds) and _fits(seconds, self)):
+            words = f"{value!r} will not do; give a time in seconds{_bounds(self)}, or such as 2s"
+            self.fail(words, param, ctx)
+        return seconds
+
+
 class WholeRange(click.IntRange):
     """A range of whole numbers."""
 

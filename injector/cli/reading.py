@@ -12,7 +12,7 @@ import click
 
 from injector.cli.known_group import unknown_group
 from injector.cli.output import console, count, is_terminal
-from injector.cli.ranges import FiniteRange
+from injector.cli.ranges import SpanRange
 from injector.errors import Misused, NoSource
 from injector.groups import Group
 from injector.manifest import load_groups, load_manifest, parse_manifest
@@ -124,9 +124,9 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option(
         "--target-latency",
         "latency_s",
-        type=FiniteRange(min=0, min_open=True, max=1800),
-        metavar="SECONDS",
-        help="How long the target takes for a task; warns of too few queues.",
+        type=SpanRange(min=0, min_open=True, max=1800),
+        metavar="DURATION",
+        help="How long the target takes for a task, such as 2s; warns of too few queues.",
     ),
 )
 

@@ -43,7 +43,7 @@ def test_every_command_has_help_with_an_example(name, capsys):
         (["plan", "m.yaml", "--groups", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
         (
             ["plan", "m.yaml", "--target-latency", "0"],
-            "'--target-latency': '0' will not do; give a number above 0, up to 1800",
+            "'0' will not do; give a time in seconds above 0, up to 1800, or such as 2s",
         ),
         (
             ["group", "ramp", "plan", "welcome", "--to", "nan"],
@@ -211,7 +211,7 @@ def test_no_records_are_an_error_unless_allowed(folder, capsys):
 def test_plan_names_the_queues_that_a_fast_job_needs(folder, capsys):
     fast = "    ramp: {initial_rate: 200, unsafe: true}\n"
     (folder / "g.yaml").write_text(GROUPS + fast)
-    run(["plan", "m.yaml", "--groups", "g.yaml", "--target-latency", "3", "--json"])
+    run(["plan", "m.yaml", "--groups", "g.yaml", "--target-latency", "3s", "--json"])
     plan = read(capsys)
     assert plan["queues_needed"] == 40
     unsafe, queues, latency = plan["warnings"]
