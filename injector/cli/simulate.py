@@ -52,7 +52,7 @@ def show(scenario: Scenario, simulation: Simulation) -> None:
     headings = (
         ">minute",
         ">injector/s from then",
-        ">creates/s until then",
+        ">creates/s in the tick before",
         ">created",
         ">waiting",
         "decision",
@@ -83,9 +83,22 @@ def _figures(scenario: Scenario, simulation: Simulation) -> dict[str, str]:
         "created after": f"{span(simulation.created_s)}; planned {span(planned.created_s)}",
         "done after": f"{span(simulation.finished_s)}; planned {span(planned.finished_s)}",
         "peak": f"{rate(round(simulation.peak_create_rate))} creates/s",
-        "calls": f"{count(simulation.calls)}, "
-        f"{simulation.calls / max(1, simulation.rows[-1].created):.2f} for each task",
+        "calls": f"{count(simulation.calls)}, {_for_each(simulation)} for each task",
+        **({"hedges": count(simulation.hedges)} if scenario.hedge_delay_s is not None else {}),
+        **_fan_outs(simulation),
     }
+
+
+def _for_each(simulation: Simulation) -> str:
+    return f"{simulation.calls / max(1, simulation.rows[-1].created):.3g}"
+
+
+def _fan_outs(simulation: Simulation) -> dict[str, str]:
+    """Say how long a chunk's creates took; nothing where none were begun."""
+    if simulation.fan_out_p99_s is None:
+        return {}
+    p99 = f"99 of 100 within {simulation.fan_out_p99_s:.3g} s"
+    return {"fan-outs": f"{p99}; up to {count(simulation.concurrency)} are let run at once"}
 
 
 def _row(row: Row) -> tuple[str, ...]:

@@ -94,6 +94,15 @@ class Client:
         hit = 1 - (1 - slow) ** CHUNK
         return [(usual, 1 - hit), (max(usual, latency_s), hit)]
 
+    def hedged(self, *, t: float) -> float:
+        """Return which share of the creates is hedged: what is slower, up to one in ten."""
+        delay_s, (slow, latency_s) = self._scenario.hedge_delay_s, self._slow(t)
+        if delay_s is None:
+            return 0.0
+        late = slow * (latency_s > delay_s)
+        late += (1 - slow) * (self._scenario.create_latency_s > delay_s)
+        return min(late, RETRY_RATIO)
+
     def _latencies(self, t: float) -> Iterator[tuple[float, float]]:
         slow, latency_s = self._slow(t)
         yield self._scenario.create_latency_s, 1 - slow

@@ -3,6 +3,7 @@
 import heapq
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count, groupby, pairwise
@@ -45,13 +46,18 @@ class Simulation:
     """What came of it. The times are None for what did not come to its end.
 
     `created_s` is when the last record's task was created, `finished_s` when the last task was
-    done. `calls` are creates sent, retries included.
+    done. `calls` are creates sent, retries and `hedges` included. `fan_out_p99_s` is what 99 of
+    100 fan-outs took at most, None when there was none, and `concurrency` how many the injector
+    queues let run at once at most.
     """
 
     rows: tuple[Row, ...]
     created_s: float | None
     finished_s: float | None
     calls: int
+    hedges: int = 0
+    fan_out_p99_s: float | None = None
+    concurrency: int = 0
 
     @property
     def peak_create_rate(self) -> float:
@@ -81,7 +87,15 @@ def simulate(scenario: Scenario) -> Simulation:
         if run.finished_s is not None:
             break
     run.close(end if run.finished_s is None else run.finished_s)
-    return Simulation(tuple(run.rows), run.created_s, run.finished_s, round(run.calls))
+    return Simulation(
+        tuple(run.rows),
+        run.created_s,
+        run.finished_s,
+        round(run.calls),
+        round(run.hedges),
+        _quantile(run.fan_outs, 0.99),
+        run.concurrency,
+    )
 
 
 def _instants(scenario: Scenario) -> Iterator[float]:
@@ -118,7 +132,9 @@ class _Run:
         self._minutes: dict[int, Counts] = {}
         self._created = self._active_at = 0.0
         self._tick = 0
-        self.calls = 0.0
+        self.calls = self.hedges = 0.0
+        self.concurrency = 0
+        self.fan_outs: defaultdict[float, float] = defaultdict(float)
         self.rows: list[Row] = []
         self.created_s: float | None = None
         self.finished_s: float | None = None
@@ -135,6 +151,7 @@ class _Run:
         self._seen = self._observe(t)
         self._decision = decide(self._decision.state, self._seen, ORIGIN + t, ramp=self._ramp)
         self._feed.top_up(self._decision, t=t)
+        self.concurrency = max(self.concurrency, self._decision.concurrency)
         self._note(t, self._decision.kind, self._decision.reason)
 
     def advance(self, start: float, end: float) -> None:
@@ -160,10 +177,14 @@ class _Run:
         chunks = self._injector.dispatch(due, t=t, dt=dt, rate=rate, most=most)
         fanned = self._injector.settle(chunks, odds.settled, t=t + dt, rate=rate)
         self._created += fanned.records * odds.settled
-        self.calls += fanned.records * odds.calls
+        hedges = fanned.records * odds.calls * self._client.hedged(t=t)
+        self.hedges += hedges
+        self.calls += fanned.records * odds.calls + hedges
         self._count(t, self._client.create(fanned.records, odds, t=t + dt))
         self._count(t, {"fan_outs": chunks, "deferred": fanned.deferred})
-        self._count(t, {f"fan_out_time.{bucket_of(s)}": chunks * share for s, share in times})
+        for seconds, share in times:
+            self._count(t, {f"fan_out_time.{bucket_of(seconds)}": chunks * share})
+            self.fan_outs[seconds] += chunks * share
         if chunks:
             self._active_at = ORIGIN + t + dt
         self._check_created(t, dt, chunks)
@@ -226,6 +247,16 @@ class _Run:
                 healthy=decision.healthy,
             )
         )
+
+
+def _quantile(counted: Mapping[float, float], share: float) -> float | None:
+    """Return the least value that so many of those counted do not exceed."""
+    rank = share * sum(counted.values())
+    for value in sorted(counted):
+        rank -= counted[value]
+        if rank <= 0 < counted[value]:
+            return value
+    return None
 
 
 def _mean(times: Sequence[tuple[float, float]]) -> float:

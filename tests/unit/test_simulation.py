@@ -204,3 +204,26 @@ def test_scenario_that_cannot_be_is_refused_by_name(wrong):
 def test_trouble_that_cannot_be_is_refused(make):
     with pytest.raises(Misused):
         make()
+
+
+def test_hedges_cut_the_slowest_fan_outs_and_are_among_the_calls():
+    slow = (Slowness(Span(0, 100_000), 0.01, 2.0),)
+    plain = simulate(Scenario(1_000_000, slow=slow))
+    hedged = simulate(Scenario(1_000_000, slow=slow, hedge_delay_s=1.0))
+    assert (plain.fan_out_p99_s, plain.hedges) == (2.0, 0)
+    assert hedged.fan_out_p99_s == pytest.approx(1.05)
+    assert hedged.hedges == pytest.approx(0.01 * 1_000_000, rel=0.01)
+    assert hedged.calls == plain.calls + hedged.hedges
+
+
+def test_hedges_are_one_call_in_ten_where_all_are_slow():
+    simulation = simulate(Scenario(1_000_000, create_latency_s=2.0, hedge_delay_s=1.0))
+    assert simulation.hedges == pytest.approx(100_000, rel=0.01)
+
+
+@pytest.mark.parametrize("latency_s", [0.01, 2.0])
+def test_latency_of_creates_shows_in_fan_outs_and_in_how_many_run_at_once(latency_s):
+    usual = simulate(Scenario(1_000_000))
+    other = simulate(Scenario(1_000_000, create_latency_s=latency_s))
+    assert other.fan_out_p99_s == pytest.approx(usual.fan_out_p99_s * latency_s / 0.05)
+    assert (other.concurrency > usual.concurrency) is (latency_s > 0.05)
