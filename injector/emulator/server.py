@@ -134,17 +134,26 @@ async def _run(options: Options, tell: Callable[[Running], None]) -> None:
 
 
 async def _keep_house(parts: Parts) -> None:
-    """Drop what has expired, and measure depths."""
-    registry = parts.service.registry
+    """Tidy up now and then, and whenever the clock was changed by hand.
+
+    That is after the dispatcher's look, which lets go what fell due before it outlived its time.
+    """
+    loop = asyncio.get_running_loop()
+    parts.clock.watch(lambda: loop.call_soon(_tidy_up, parts))
     while True:
-        now = parts.clock.now()
-        registry.expire(now=now)
-        for queue in registry.queues.values():
-            parts.metrics.measure_depth(queue, now=now)
-        parts.metrics.gather(now=now)
-        if parts.pubsub:
-            parts.pubsub.keep_house()
+        _tidy_up(parts)
         await asyncio.sleep(_measuring_span_s(parts.clock.speed))
+
+
+def _tidy_up(parts: Parts) -> None:
+    """Drop what has expired, and measure depths."""
+    now, registry = parts.clock.now(), parts.service.registry
+    registry.expire(now=now)
+    for queue in registry.queues.values():
+        parts.metrics.measure_depth(queue, now=now)
+    parts.metrics.gather(now=now)
+    if parts.pubsub:
+        parts.pubsub.keep_house()
 
 
 def _measuring_span_s(speed: float) -> float:

@@ -48,6 +48,21 @@ def test_advancing_the_clock_lets_a_future_task_go(live):
         assert call(live, "GET", "/control/drained?timeout=5") == {"depth": 0}
 
 
+def test_advancing_the_clock_ends_what_outlives_its_31_days(live):
+    with http_target() as target:
+        live.client.pause_queue(name=QUEUE)
+        old = task(live, target.url)
+        call(live, "POST", "/control/clock/advance", json={"seconds": 31 * 86400})
+        assert list(live.client.list_tasks(parent=QUEUE)) == []
+        assert call(live, "GET", f"/control/tasks/{old.name}")["state"] == "expired"
+        live.client.resume_queue(name=QUEUE)
+        now = call(live, "GET", "/control/clock")["now"]
+        task(live, target.url, schedule_time={"seconds": int(now) + 29 * 86400})
+        call(live, "POST", "/control/clock/advance", json={"seconds": 40 * 86400})
+        target.wait(1)
+        assert call(live, "GET", "/control/drained?timeout=5") == {"depth": 0}
+
+
 def test_waiting_for_a_queue_that_does_not_drain_ends(live):
     live.client.pause_queue(name=QUEUE)
     task(live)

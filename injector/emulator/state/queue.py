@@ -131,12 +131,12 @@ class Queue:
                 yield order[position]
 
     def expired(self, *, now: float) -> list[Task]:
-        """Return the tasks that have outlived their retention."""
+        """Return the tasks that have outlived their retention, but for those being attempted."""
         found = []
         for task in self.order:
             if now - task.created_at < RETENTION_S:
                 break
-            if task.form:
+            if task.form and not task.in_flight:
                 found.append(task)
         return found
 
