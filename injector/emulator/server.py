@@ -139,7 +139,11 @@ async def _keep_house(parts: Parts) -> None:
     That is after the dispatcher's look, which lets go what fell due before it outlived its time.
     """
     loop = asyncio.get_running_loop()
-    parts.clock.watch(lambda: loop.call_soon(_tidy_up, parts))
+
+    def tidy_up_soon() -> None:
+        loop.call_soon(_tidy_up, parts)
+
+    parts.clock.watch(tidy_up_soon)
     while True:
         _tidy_up(parts)
         await asyncio.sleep(_measuring_span_s(parts.clock.speed))
