@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.routing import Rule
 
 from handlers.models import Problem
-from handlers.operations import OPERATIONS, Operation
+from handlers.routes import ROUTES, Route
 from injector.manifest import Manifest
 
 Json = dict[str, object]
@@ -92,33 +92,33 @@ def _document(rules: Sequence[Rule]) -> Json:
 def _paths(rules: Sequence[Rule]) -> Json:
     paths: dict[str, Json] = {}
     for rule in sorted(rules, key=lambda rule: rule.rule):
-        operation = OPERATIONS.get(rule.endpoint)
+        route = ROUTES.get(rule.endpoint)
         path = re.sub(r"<(\w+)>", r"{\1}", rule.rule)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            if operation:  # the dashboard's pages are not for programs
+            if route:  # the dashboard's pages are not for programs
                 name = f"{rule.endpoint}.{method.lower()}"
                 words = cleandoc(current_app.view_functions[rule.endpoint].__doc__ or "")
-                described = _operation(rule, operation, words)
+                described = _operation(rule, route, words)
                 paths.setdefault(path, {})[method.lower()] = {"operationId": name, **described}
     return dict(paths)
 
 
-def _operation(rule: Rule, operation: Operation, words: str) -> Json:
+def _operation(rule: Rule, route: Route, words: str) -> Json:
     summary, _, rest = words.partition("\n")
     described: Json = {
         "summary": summary,
-        "tags": [operation.tag],
-        "parameters": [*_place(rule), *_query(operation), *_headers(operation)],
-        "responses": dict(_responses(operation)),
+        "tags": [route.tag],
+        "parameters": [*_place(rule), *_query(route), *_headers(route)],
+        "responses": dict(_responses(route)),
     }
     if rest.strip():
         described["description"] = rest.strip()
-    if operation.takes:
+    if route.takes:
         described["requestBody"] = {
-            "required": any(field.is_required() for field in operation.takes.model_fields.values()),
-            "content": {"application/json": {"schema": _ref(operation.takes)}},
+            "required": any(field.is_required() for field in route.takes.model_fields.values()),
+            "content": {"application/json": {"schema": _ref(route.takes)}},
         }
-    if operation.open:
+    if route.open:
         described["security"] = []
     return described
 
@@ -129,45 +129,45 @@ def _place(rule: Rule) -> Iterator[Json]:
         yield {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-def _query(operation: Operation) -> Iterator[Json]:
-    if not operation.query:
+def _query(route: Route) -> Iterator[Json]:
+    if not route.query:
         return
-    for name, schema in operation.query.model_json_schema()["properties"].items():
+    for name, schema in route.query.model_json_schema()["properties"].items():
         yield {"name": name, "in": "query", "schema": schema, "allowEmptyValue": True}
 
 
-def _headers(operation: Operation) -> Iterator[Json]:
-    if operation.steers:
+def _headers(route: Route) -> Iterator[Json]:
+    if route.steers:
         words = "The ETag of the job; the change is made only if nobody changed it since."
         schema: Json = {"type": "string", "pattern": r'^(\*|"[0-9]{1,9}")$'}
         yield {"name": "If-Match", "in": "header", "schema": schema, "description": words}
-    if operation.once:
+    if route.once:
         words = "A key of your choice; the same request under it is done once."
         schema = {"type": "string", "maxLength": 255, "pattern": "^[ -~]+$"}
         yield {"name": "Idempotency-Key", "in": "header", "schema": schema, "description": words}
 
 
-def _responses(operation: Operation) -> Iterator[tuple[str, Json]]:
-    for status in operation.statuses:
+def _responses(route: Route) -> Iterator[tuple[str, Json]]:
+    for status in route.statuses:
         answer: Json = {"description": HTTPStatus(status).phrase}
-        if isinstance(operation.answers, str):
-            if operation.answers:
-                answer["content"] = {operation.answers: {}}
+        if isinstance(route.answers, str):
+            if route.answers:
+                answer["content"] = {route.answers: {}}
         else:
-            answer["content"] = {"application/json": {"schema": _ref(operation.answers)}}
+            answer["content"] = {"application/json": {"schema": _ref(route.answers)}}
         yield str(status), answer
-    always = (503,) if operation.open else ALWAYS
-    if operation.tag != "machines":
+    always = (503,) if route.open else ALWAYS
+    if route.tag != "machines":
         always = (*always, 429)
-    for status in sorted({*always, *operation.refusals}):
+    for status in sorted({*always, *route.refusals}):
         content = {"application/problem+json": {"schema": _ref(Problem)}}
         yield str(status), {"description": HTTPStatus(status).phrase, "content": content}
 
 
 def _schemas() -> Json:
     """Return the schemas of all models; the manifest of a submission is a Manifest."""
-    taken = [each.takes for each in OPERATIONS.values() if each.takes]
-    shown = [each.answers for each in OPERATIONS.values() if not isinstance(each.answers, str)]
+    taken = [each.takes for each in ROUTES.values() if each.takes]
+    shown = [each.answers for each in ROUTES.values() if not isinstance(each.answers, str)]
     modes: dict[type[BaseModel], str] = dict.fromkeys((*shown, Problem), "serialization")
     modes |= dict.fromkeys((*taken, Manifest), "validation")
     models = list(modes.items())

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from handlers.operations import OPERATIONS
+from handlers.routes import ROUTES
 from tests.bench import MANIFEST
 from tests.house import PERSON, House, settings_of
 from tests.tokens import Signer
@@ -64,12 +64,12 @@ def operations_of(api, endpoint):
 
 def modes_of(endpoint):
     """Every route can be asked well; where nothing is asked, nothing can be wrong."""
-    operation = OPERATIONS[endpoint]
-    asks = operation.takes or operation.query or operation.steers
+    route = ROUTES[endpoint]
+    asks = route.takes or route.query or route.steers
     return list(GenerationMode) if asks else [GenerationMode.POSITIVE]
 
 
-QUESTIONS = [(endpoint, mode) for endpoint in sorted(OPERATIONS) for mode in modes_of(endpoint)]
+QUESTIONS = [(endpoint, mode) for endpoint in sorted(ROUTES) for mode in modes_of(endpoint)]
 BEYOND_SCHEMA = {
     "jobs.register": [positive_data_acceptance],
     "operating.begun": [positive_data_acceptance],

@@ -40,7 +40,7 @@ from injector.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Route:
     """A route: the model or media type that it answers with, and what it takes.
 
     `statuses` are those that it succeeds with, `refusals` the others of its own, beside those
@@ -60,8 +60,8 @@ class Operation:
 
 def _steering(
     answers: type[BaseModel] | str, takes: type[BaseModel] | None, status: int = 200
-) -> Operation:
-    return Operation(
+) -> Route:
+    return Route(
         "jobs",
         answers,
         takes,
@@ -72,14 +72,14 @@ def _steering(
     )
 
 
-def _operating() -> Operation:
-    return Operation(
+def _operating() -> Route:
+    return Route(
         "operations", OperationShown, Nothing, refusals=(400, 404, 409, 413, 422), once=True
     )
 
 
-OPERATIONS: Mapping[str, Operation] = {
-    "jobs.register": Operation(
+ROUTES: Mapping[str, Route] = {
+    "jobs.register": Route(
         "jobs",
         JobShown,
         Submission,
@@ -87,11 +87,11 @@ OPERATIONS: Mapping[str, Operation] = {
         refusals=(400, 404, 409, 413, 422),
         once=True,
     ),
-    "jobs.listed": Operation("jobs", JobList, query=JobsQuery, refusals=(400, 404)),
-    "jobs.shown": Operation("jobs", JobShown, refusals=(404,)),
-    "jobs.manifest": Operation("jobs", Manifest, refusals=(404,)),
-    "jobs.rejects": Operation("jobs", RejectList, query=RejectsQuery, refusals=(400, 404)),
-    "jobs.audit": Operation("jobs", AuditList, query=AuditQuery, refusals=(400, 404)),
+    "jobs.listed": Route("jobs", JobList, query=JobsQuery, refusals=(400, 404)),
+    "jobs.shown": Route("jobs", JobShown, refusals=(404,)),
+    "jobs.manifest": Route("jobs", Manifest, refusals=(404,)),
+    "jobs.rejects": Route("jobs", RejectList, query=RejectsQuery, refusals=(400, 404)),
+    "jobs.audit": Route("jobs", AuditList, query=AuditQuery, refusals=(400, 404)),
     "steering.change": _steering(JobShown, Change),
     "steering.remove": _steering("", None, 204),
     "steering.pause": _steering(JobShown, Nothing),
@@ -99,15 +99,15 @@ OPERATIONS: Mapping[str, Operation] = {
     "steering.cancel": _steering(JobShown, Cancel),
     "steering.retry": _steering(JobShown, Nothing),
     "steering.redrive": _steering(Redriven, Nothing),
-    "reports.summary": Operation("reports", Summary, refusals=(404,)),
-    "reports.report": Operation(
+    "reports.summary": Route("reports", Summary, refusals=(404,)),
+    "reports.report": Route(
         "reports", "application/x-ndjson", query=ReportQuery, refusals=(400, 404)
     ),
-    "groups.listed": Operation("groups", GroupList),
-    "groups.shown": Operation("groups", GroupWithDecisions, refusals=(404,)),
-    "groups.queues": Operation("groups", QueueList, refusals=(404,)),
-    "groups.rights": Operation("groups", RightsShown, refusals=(400, 404)),
-    "operating.begun": Operation(
+    "groups.listed": Route("groups", GroupList),
+    "groups.shown": Route("groups", GroupWithDecisions, refusals=(404,)),
+    "groups.queues": Route("groups", QueueList, refusals=(404,)),
+    "groups.rights": Route("groups", RightsShown, refusals=(400, 404)),
+    "operating.begun": Route(
         "operations",
         OperationShown,
         NewOperation,
@@ -115,25 +115,23 @@ OPERATIONS: Mapping[str, Operation] = {
         refusals=(400, 404, 409, 413, 422),
         once=True,
     ),
-    "operating.planned": Operation(
+    "operating.planned": Route(
         "operations", PlanShown, NewOperation, refusals=(400, 404, 409, 413, 422)
     ),
-    "operating.listed": Operation(
-        "operations", OperationList, query=OperationsQuery, refusals=(400,)
-    ),
-    "operating.shown_": Operation("operations", OperationShown, refusals=(404,)),
+    "operating.listed": Route("operations", OperationList, query=OperationsQuery, refusals=(400,)),
+    "operating.shown_": Route("operations", OperationShown, refusals=(404,)),
     "operating.paused": _operating(),
     "operating.resumed": _operating(),
     "operating.cancelled": _operating(),
-    "keep_warm.arrived": Operation("machines", KeptWarm),
-    "inject.deliver": Operation("machines", Delivered),
-    "control.tick": Operation("machines", Ticked),
-    "health.health": Operation("machines", Health, open=True),
-    "health.healthz": Operation("machines", Health, open=True),
-    "health.ready": Operation("machines", Health, open=True),
-    "health.readyz": Operation("machines", Health, open=True),
-    "health.metrics": Operation("machines", "text/plain", refusals=(429,)),
-    "openapi.document": Operation("about", "application/json"),
-    "openapi.docs": Operation("about", "text/html"),
-    "openapi.docs_file": Operation("about", "", refusals=(404,)),
+    "keep_warm.arrived": Route("machines", KeptWarm),
+    "inject.deliver": Route("machines", Delivered),
+    "control.tick": Route("machines", Ticked),
+    "health.health": Route("machines", Health, open=True),
+    "health.healthz": Route("machines", Health, open=True),
+    "health.ready": Route("machines", Health, open=True),
+    "health.readyz": Route("machines", Health, open=True),
+    "health.metrics": Route("machines", "text/plain", refusals=(429,)),
+    "openapi.document": Route("about", "application/json"),
+    "openapi.docs": Route("about", "text/html"),
+    "openapi.docs_file": Route("about", "", refusals=(404,)),
 }
