@@ -97,7 +97,7 @@ def _check_can_take_back(job_id: str) -> None:
 def retry(job_id: str) -> Response:
     """Let a job that failed or stopped go on, and feed at once what has no receipt."""
     shown = _set_state(job_id, JobState.RUNNING)
-    parts().ledger.jobs.hasten(job_id, now=parts().clock.now())
+    parts().ledger.jobs.hasten(job_id, now=_now())
     return shown
 
 
