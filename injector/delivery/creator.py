@@ -49,6 +49,9 @@ GRACE_S = 0.25
 MOST_BATCH = 4 * 1024 * 1024
 """Bytes of the largest message that a gRPC server takes unless it is set otherwise."""
 
+RETRIED_CODES = OVERLOAD_FAULTS | {NO_TOKEN, "INTERNAL"}
+"""The codes after which a create is sent again."""
+
 Mode = Literal["auto", "single", "batch"]
 
 
@@ -63,7 +66,6 @@ class Delivery:
     mode: Mode = "auto"
     call_timeout_s: float = 20.0
     backoff: Backoff = field(default_factory=Backoff)
-    retry_internal: bool = True
     throttle: ThrottleSettings | None = field(default_factory=ThrottleSettings)
     hedging: HedgingSettings | None = None
     most_batch_bytes: int = 3_500_000
@@ -94,11 +96,6 @@ class Delivery:
             total_timeout_s=total,
             unrepeatable=unrepeatable,
         )
-
-    def retried_codes(self) -> frozenset[str]:
-        """Return the codes after which a create is sent again."""
-        own = {NO_TOKEN, "INTERNAL"} if self.retry_internal else {NO_TOKEN}
-        return OVERLOAD_FAULTS | own
 
 
 def make_creator(
@@ -157,7 +154,7 @@ def layered(
     return Retried(
         Limited(sender, turns=line.turns),
         backoff=delivery.backoff,
-        codes=delivery.retried_codes(),
+        codes=RETRIED_CODES,
         draw=random.random,
     )
 

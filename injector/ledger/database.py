@@ -15,6 +15,9 @@ from injector.ledger.schema import prepare
 
 T = TypeVar("T")
 
+CONNECTIONS = 16
+"""How many a process holds at the most."""
+
 
 class Database:
     """Runs units of work, each again from its start when the database was busy or away.
@@ -25,10 +28,9 @@ class Database:
     SQLite file).
     """
 
-    def __init__(self, url: URL, *, patience_s: float, connections: int) -> None:
+    def __init__(self, url: URL, *, patience_s: float) -> None:
         self.url = url
         self._patience_s = patience_s
-        self._connections = connections
         self._engines: dict[int, Engines] = {}
 
     @property
@@ -80,7 +82,7 @@ class Database:
         return kept
 
     def _prepared(self) -> Engines:
-        engines = make_engines(self.url, wait_s=self._patience_s / 4, connections=self._connections)
+        engines = make_engines(self.url, wait_s=self._patience_s / 4, connections=CONNECTIONS)
         try:
             prepare(engines)
         except BaseException:

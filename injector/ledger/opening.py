@@ -43,15 +43,15 @@ class Ledger:
         self.database.close()
 
 
-def open_ledger(url: str, *, patience_s: float = 20.0, connections: int = 16) -> Ledger:
+def open_ledger(url: str, *, patience_s: float = 20.0) -> Ledger:
     """Return the ledger at sqlite:///PATH, sqlite:// (in memory) or postgresql://….
 
     Nothing is opened before the first call, and then anew in each process. A SQLite ledger is
     made, or led to the present tables, by that call; one in PostgreSQL must be there already.
-    `patience_s` bounds how long a call tries again while the database is busy or away,
-    `connections` how many one process holds. Raises Misused for a URL that it cannot use.
+    `patience_s` bounds how long a call tries again while the database is busy or away. Raises
+    Misused for a URL that it cannot use.
     """
-    database = Database(parse_url(url), patience_s=patience_s, connections=connections)
+    database = Database(parse_url(url), patience_s=patience_s)
     return Ledger(
         database,
         JobTable(database),

@@ -155,8 +155,8 @@ def _answers_or_died(url: str, process: subprocess.Popen[bytes]) -> bool:
     return process.poll() is not None
 
 
-def _tail(log: Path, lines: int = 5) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-5:])
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

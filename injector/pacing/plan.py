@@ -71,9 +71,9 @@ def queues_needed(rate: float, *, per_queue: float = QUEUE_MAX_RATE) -> int:
     return math.ceil(round(rate / per_queue, 9))
 
 
-def within_quota(ramp: Ramp, *, quota: float = API_QUOTA) -> Ramp:
+def within_quota(ramp: Ramp) -> Ramp:
     """Cap the curve where its creates would use up the API's quota."""
-    return replace(ramp, max_rate=min(ramp.max_rate, quota / CHUNK))
+    return replace(ramp, max_rate=min(ramp.max_rate, API_QUOTA / CHUNK))
 
 
 def times(records: int, ramp: Ramp, capacity: Capacity) -> Times:
@@ -90,12 +90,7 @@ def times(records: int, ramp: Ramp, capacity: Capacity) -> Times:
 
 
 def advise(
-    ramp: Ramp,
-    capacity: Capacity,
-    *,
-    peak: float,
-    injector_queues: int,
-    quota: float = API_QUOTA,
+    ramp: Ramp, capacity: Capacity, *, peak: float, injector_queues: int
 ) -> tuple[Advice, ...]:
     """Say what stands in a job's way whose creates reach `peak` tasks a second.
 
@@ -106,7 +101,7 @@ def advise(
         *_queues(capacity, peak),
         *_concurrency(capacity, peak),
         *_injector_queues(ramp, injector_queues),
-        *_quota(ramp, injector_queues, quota),
+        *_quota(ramp, injector_queues),
     )
 
 
@@ -170,13 +165,13 @@ def _injector_queues(ramp: Ramp, injector_queues: int) -> Iterator[Advice]:
         )
 
 
-def _quota(ramp: Ramp, injector_queues: int, quota: float) -> Iterator[Advice]:
+def _quota(ramp: Ramp, injector_queues: int) -> Iterator[Advice]:
     """Count the creates of the injector tasks themselves too."""
     requests = ramp.within(injector_queues).max_rate * (CHUNK + 1)
-    if requests > quota:
+    if requests > API_QUOTA:
         yield Advice(
             About.QUOTA,
-            f"{requests:,.0f} requests/s are over the API's quota of {quota:,.0f}/s for project "
-            "and region: ask for more, or lower max_rate to "
-            f"{math.floor(quota / (CHUNK + 1)):g}",
+            f"{requests:,.0f} requests/s are over the API's quota of {API_QUOTA:,.0f}/s for "
+            "project and region: ask for more, or lower max_rate to "
+            f"{math.floor(API_QUOTA / (CHUNK + 1)):g}",
         )

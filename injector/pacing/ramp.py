@@ -14,6 +14,7 @@ SAFE_INTERVAL_S = 300.0
 QUEUE_MAX_RATE = 500.0
 CHUNK = 100
 SAFE_RATE = SAFE_INITIAL_RATE * CHUNK
+STEP_LOST_EACH_S = 60.0
 """Where cold queues may begin together, in single creates or dispatches a second."""
 
 
@@ -119,7 +120,7 @@ class Ramp:
         return self.start_rate * self.interval_s * sum_of_powers
 
 
-def warmth(ramp: Ramp, *, reached: float, idle_s: float, step_lost_each_s: float = 60.0) -> float:
+def warmth(ramp: Ramp, *, reached: float, idle_s: float) -> float:
     """Return the rate a group may begin at, `idle_s` seconds after it last ran at `reached`.
 
     A queue that is idle "for some minutes" is cold again; no figure is published. So a group
@@ -127,7 +128,7 @@ def warmth(ramp: Ramp, *, reached: float, idle_s: float, step_lost_each_s: float
     gained them: 500/s is forgotten in about 13 minutes. A stated `warm_rate` is never undercut,
     since whoever states it keeps the queues warm by other traffic.
     """
-    steps_lost = max(0.0, idle_s / step_lost_each_s - 1)
+    steps_lost = max(0.0, idle_s / STEP_LOST_EACH_S - 1)
     left = reached * math.pow(SAFE_GROWTH, -steps_lost)
     return min(max(left, ramp.start_rate), ramp.max_rate)
 

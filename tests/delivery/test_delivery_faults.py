@@ -117,14 +117,6 @@ def test_what_another_attempt_cannot_mend_is_sent_once(
     assert len(service.calls) == 1
 
 
-def test_an_internal_error_is_not_tried_again_where_the_policy_says_so(
-    service: Service, creating: Creating
-) -> None:
-    service.plan = lambda _: Answer("INTERNAL")
-    creating(backoff=SOON, retry_internal=False).create_all([create()], budget_s=20)
-    assert len(service.calls) == 1
-
-
 def test_an_invalid_create_is_rejected_and_harms_no_other(
     service: Service, creating: Creating
 ) -> None:
