@@ -15,6 +15,7 @@ from injector.manifest import Record, compile_request, load_manifest
 from injector.pacing.ramp import CHUNK
 from injector.pacing.signals import Tally
 from injector.staging.chunk import Bad, Chunk
+from tests.moving_clock import MovingClock
 
 PARENT = "projects/p/locations/l/queues"
 GROUP = Group(
@@ -32,22 +33,6 @@ task: {http: {url: "https://worker.example/users/{n}"}}
 
 def queues_of(group):
     return MemoryQueues(Queue(name) for name in (*group.injector_queues, *group.queues))
-
-
-@dataclass
-class Clock:
-    """A clock that moves when a test says so."""
-
-    time: float = 1_000_000.0
-
-    def now(self):
-        return self.time
-
-    def monotonic(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
 
 
 @dataclass
@@ -109,7 +94,7 @@ class Bench:
     ledger: Ledger
     creator: ScriptedCreator
     chunks: list[Chunk]
-    clock: Clock = field(default_factory=Clock)
+    clock: MovingClock = field(default_factory=MovingClock)
     rejected_limit: float = float("inf")
     job: str = "welcome-1"
     group: Group = GROUP

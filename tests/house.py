@@ -15,7 +15,8 @@ from injector.manifest import load_manifest
 from injector.queues.ports import LateTraffic
 from injector.settings import Settings
 from injector.staging import Source, stage
-from tests.bench import GROUP, MANIFEST, Clock, ScriptedCreator, queues_of
+from tests.bench import GROUP, MANIFEST, ScriptedCreator, queues_of
+from tests.moving_clock import MovingClock
 from tests.tokens import SERVICE, Signer
 
 QUEUE, SCHEDULER, PERSON = "queue@p.example", "clock@p.example", "ann@p.example"
@@ -38,7 +39,7 @@ class House:
     folder: Path
     signer: Signer
     settings: Settings
-    clock: Clock = field(default_factory=Clock)
+    clock: MovingClock = field(default_factory=MovingClock)
     ledger: Ledger = field(default_factory=lambda: open_ledger("sqlite://"))
     creator: ScriptedCreator = field(default_factory=lambda: ScriptedCreator(queues_of(GROUP)))
     topics: MemoryTopics = field(default_factory=MemoryTopics)

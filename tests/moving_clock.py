@@ -1,23 +1,24 @@
 """Clocks for tests of what waits."""
 
 import time
+from dataclasses import dataclass
 
 T0 = 1_800_000_000.0
 
 
+@dataclass
 class MovingClock:
-    """A clock that whoever waits moves on."""
+    """A clock that whoever waits moves on, or a test by hand."""
 
-    def __init__(self) -> None:
-        self.at = T0
+    time: float = T0
 
     def now(self) -> float:
-        return self.at
+        return self.time
 
     monotonic = now
 
     def sleep(self, seconds: float) -> None:
-        self.at += seconds
+        self.time += seconds
 
 
 def fast_from(moment: float, *, speed: float) -> float:

@@ -1,6 +1,5 @@
 """Records staged in one line, and read back in another."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from injector.errors import Misused
@@ -8,24 +7,9 @@ from injector.manifest.load import load_manifest
 from injector.manifest.record import Record
 from injector.manifest.schema import Manifest
 from injector.staging import Bad, ChunkReader, Source, Staged, stage
+from tests.moving_clock import T0, MovingClock
 
-NOW = 1_800_000_000.0
-
-
-@dataclass
-class StillClock:
-    """A clock that a test sets by hand."""
-
-    time: float = NOW
-
-    def now(self) -> float:
-        return self.time
-
-    def monotonic(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
+NOW = T0
 
 
 def manifest(*, job: str = "job-1", url: str = "https://w.example/", more: str = "") -> Manifest:
@@ -56,7 +40,7 @@ def stage_bytes(
 def stage_path(folder: Path, name: str, job: Manifest = PLAIN, **source: object) -> Staged:
     """Stage what the name, or the glob, means in the folder."""
     location = Source(str(folder / name), **source)  # type: ignore[arg-type]
-    return stage(location, job, str(folder / "store"), clock=StillClock())
+    return stage(location, job, str(folder / "store"), clock=MovingClock())
 
 
 def read_all(staged: Staged) -> list[Record | Bad]:

@@ -6,7 +6,8 @@ from injector.staging import ChunkReader, Source, stage
 from injector.staging.attempt import ABANDONED_AFTER_S, attempt
 from injector.staging.folder import Folder
 from injector.staging.seal import SEAL
-from tests.stagings import NOW, PLAIN, StillClock, bodies
+from tests.moving_clock import MovingClock
+from tests.stagings import NOW, PLAIN, bodies
 
 ROWS = b"".join(b'{"id":%d}\n' % number for number in range(250))
 
@@ -81,7 +82,7 @@ def test_records_come_back_from_any_store_and_any_source(url, tmp_path, source):
     folder = {"local": str(tmp_path), "beside the store": beside}.get(source, "memory://elsewhere")
     location = put(f"{folder}/r.jsonl", ROWS)
 
-    staged = stage(Source(location), PLAIN, url, clock=StillClock())
+    staged = stage(Source(location), PLAIN, url, clock=MovingClock())
 
     assert bodies(staged) == ROWS.splitlines()
     assert len(ChunkReader(staged.store).read(2).records) == 50
@@ -92,7 +93,7 @@ def test_files_in_a_bucket_are_found_by_a_glob():
     put("gs://bucket/in/b.csv", b"n\n2\n")
     put("gs://bucket/in/a.csv", b"n\n1\n")
 
-    staged = stage(Source("gs://bucket/in/*.csv"), PLAIN, "gs://bucket/c", clock=StillClock())
+    staged = stage(Source("gs://bucket/in/*.csv"), PLAIN, "gs://bucket/c", clock=MovingClock())
 
     assert bodies(staged) == [b'{"n":"1"}', b'{"n":"2"}']
 
@@ -101,7 +102,7 @@ def test_files_in_a_bucket_are_found_by_a_glob():
 def indexed(bucket):
     """A source that is read where it lies in the bucket of its store."""
     location = put("gs://bucket/in/r.jsonl", ROWS)
-    staged = stage(Source(location), PLAIN, "gs://bucket/chunks", clock=StillClock())
+    staged = stage(Source(location), PLAIN, "gs://bucket/chunks", clock=MovingClock())
     bucket.reads.clear()
     return staged
 

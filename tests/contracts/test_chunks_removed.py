@@ -8,7 +8,8 @@ from injector.errors import NotFound
 from injector.staging import Source, look_at, read_staged, stage, unstage
 from injector.staging.attempt import attempt
 from injector.staging.folder import Folder
-from tests.stagings import NOW, PLAIN, StillClock, stage_bytes
+from tests.moving_clock import MovingClock
+from tests.stagings import NOW, PLAIN, stage_bytes
 
 ROWS = b"".join(b'{"id":%d}\n' % number for number in range(250))
 
@@ -16,7 +17,7 @@ ROWS = b"".join(b'{"id":%d}\n' % number for number in range(250))
 @pytest.fixture
 def staged(url, tmp_path):
     (tmp_path / "users.csv").write_bytes(b"id\n" + b"1\n" * 250)
-    return stage(Source(str(tmp_path / "users.csv")), PLAIN, url, clock=StillClock())
+    return stage(Source(str(tmp_path / "users.csv")), PLAIN, url, clock=MovingClock())
 
 
 def nobody():

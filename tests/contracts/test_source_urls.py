@@ -7,8 +7,9 @@ import pytest
 from injector.errors import NotFound, Retryable
 from injector.staging import Source, stage
 from tests.contracts.fake_bucket import Server
+from tests.moving_clock import MovingClock
 from tests.served import free_port
-from tests.stagings import PLAIN, StillClock
+from tests.stagings import PLAIN
 
 ROWS = b"".join(b'{"id":%d}\n' % number for number in range(600_000))
 
@@ -32,7 +33,7 @@ def test_a_file_is_read_over_http_though_the_server_knows_no_ranges(site, tmp_pa
     (tmp_path / "r.jsonl").write_bytes(ROWS)
 
     staged = stage(
-        Source(f"{site}/r.jsonl?signature=x.y"), PLAIN, str(tmp_path / "s"), clock=StillClock()
+        Source(f"{site}/r.jsonl?signature=x.y"), PLAIN, str(tmp_path / "s"), clock=MovingClock()
     )
 
     assert (staged.records, staged.rejected) == (600_000, 0)
@@ -40,10 +41,10 @@ def test_a_file_is_read_over_http_though_the_server_knows_no_ranges(site, tmp_pa
 
 def test_a_url_that_leads_nowhere_is_not_found(site, tmp_path):
     with pytest.raises(NotFound, match="no such file"):
-        stage(Source(f"{site}/r.jsonl"), PLAIN, str(tmp_path / "s"), clock=StillClock())
+        stage(Source(f"{site}/r.jsonl"), PLAIN, str(tmp_path / "s"), clock=MovingClock())
 
 
 def test_a_server_that_is_away_is_not_taken_for_a_missing_file(tmp_path):
     url = f"http://127.0.0.1:{free_port()}/r.jsonl"
     with pytest.raises(Retryable, match="Cannot connect"):
-        stage(Source(url), PLAIN, str(tmp_path / "s"), clock=StillClock())
+        stage(Source(url), PLAIN, str(tmp_path / "s"), clock=MovingClock())

@@ -19,8 +19,8 @@ from injector.operations.runner import Runner, drive
 from injector.operations.steering import begin, new_operation
 from injector.operations.values import State
 from injector.queues.access import admin_at
-from tests.bench import Clock
 from tests.emulator.live import live_emulator
+from tests.moving_clock import MovingClock
 
 PARENT = "projects/p/locations/us-central1/queues"
 OLD = tuple(f"{PARENT}/q-{number:04d}" for number in range(8))
@@ -59,7 +59,7 @@ class Dying:
 class World:
     admin: object
     ledger: object
-    clock: Clock
+    clock: MovingClock
 
     def begin(self, kind, **fields: object):
         made = new_operation(kind, "q", fields, now=self.clock.now(), who="ann", draw=0)
@@ -91,7 +91,7 @@ def live():
 def world(live):
     ledger = open_ledger("sqlite://")
     with admin_at(f"127.0.0.1:{live.running.port}") as admin:
-        yield World(admin, ledger, Clock())
+        yield World(admin, ledger, MovingClock())
     ledger.close()
 
 

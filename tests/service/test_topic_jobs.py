@@ -10,8 +10,9 @@ from injector.delivery.memory_topics import MemoryTopics
 from injector.groups import Group
 from injector.ledger.ports import JobState, NewJob
 from injector.naming import task_id
-from tests.bench import GROUP, MANIFEST, Clock
+from tests.bench import GROUP, MANIFEST
 from tests.house import House, settings_of
+from tests.moving_clock import MovingClock
 from tests.scripted_topics import Topics, serve
 
 TOPIC, EVENTS = "projects/p/topics/users", "projects/p/topics/jobs"
@@ -183,7 +184,7 @@ def test_slow_event_is_told_by_its_hedge():
         wanted = {"emulator_host": at.address, "ledger_url": "sqlite://"}
         wanted |= {"hedge_delay_s": 0.1, "hedge_refill_ratio": 0.2}
         parts = make_parts(settings_of().model_copy(update=wanted))
-        tells = Tells(parts.ledger, parts.publisher, Clock(), EVENTS)
+        tells = Tells(parts.ledger, parts.publisher, MovingClock(), EVENTS)
         job = NewJob("users-1", "users", "{}", "file:///c", 1, 1, "sha256:1")
         parts.ledger.jobs.register(job, now=1.0)
         list(tells.run(USERS, rate=5.0, time_left=lambda: 45.0))

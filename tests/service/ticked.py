@@ -11,6 +11,7 @@ from injector.injector_task import parse_injector_task
 from injector.ledger.ports import NewJob, Receipt
 from injector.pacing.ramp import Ramp
 from injector.pacing.signals import Tally
+from tests.moving_clock import MovingClock
 
 NOW = 1_000_020.0
 PARENT = "projects/p/locations/l/queues"
@@ -19,20 +20,6 @@ RAMP = Ramp(initial_rate=0.5)
 
 def group_of(name="welcome"):
     return Group(name, (f"{PARENT}/{name}-0", f"{PARENT}/{name}-1"), (f"{PARENT}/x",), None, RAMP)
-
-
-@dataclass
-class Clock:
-    time: float = NOW
-
-    def now(self):
-        return self.time
-
-    def monotonic(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
 
 
 class CountedQueues(MemoryQueues):
@@ -62,7 +49,7 @@ class World:
 
     ledger: object
     queues: CountedQueues = field(default_factory=CountedQueues)
-    clock: Clock = field(default_factory=Clock)
+    clock: MovingClock = field(default_factory=lambda: MovingClock(NOW))
     groups: tuple[str, ...] = ("welcome",)
     faults: float = 0.0
     dispatched: set[str] = field(default_factory=set)

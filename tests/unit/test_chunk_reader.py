@@ -14,9 +14,9 @@ import pytest
 from injector.errors import Conflict, Misused, NotFound
 from injector.manifest.record import Record
 from injector.staging import ChunkReader, Limits, Source, read_staged, stage
+from tests.moving_clock import MovingClock
 from tests.stagings import (
     PLAIN,
-    StillClock,
     bodies,
     manifest,
     read_all,
@@ -146,7 +146,7 @@ def test_a_file_that_changes_while_it_is_indexed_is_refused(tmp_path):
             Source(str(tmp_path / "r.jsonl")),
             PLAIN,
             str(tmp_path / "store"),
-            clock=StillClock(),
+            clock=MovingClock(),
             progress=grow,
         )
 
@@ -342,7 +342,7 @@ def test_a_staging_that_is_interrupted_cleans_up_after_itself(tmp_path):
             Source(str(tmp_path / "r.csv")),
             PLAIN,
             str(tmp_path / "store"),
-            clock=StillClock(),
+            clock=MovingClock(),
             progress=interrupt,
         )
 

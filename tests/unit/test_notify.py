@@ -18,7 +18,7 @@ from injector.errors import Retryable
 from injector.groups import Group
 from injector.ledger import open_ledger
 from injector.ledger.ports import JobState, NewJob, Receipt
-from tests.bench import Clock
+from tests.moving_clock import MovingClock
 
 URL = "https://hooks.example/secret-path?key=secret-key"
 GROUP = Group("mail", (), ())
@@ -54,7 +54,7 @@ def run(ledger, hook, clock, *, secret="", time_left=lambda: 45.0):
 def test_an_end_is_told_once_with_the_totals(ledger):
     ledger.receipts.merge(Receipt("welcome", 0, 100, created_mask=(1 << 100) - 1), now=2.0)
     ledger.jobs.set_state("welcome", JobState.CANCELLED, "", now=3.0)
-    hook, clock = Hook(), Clock()
+    hook, clock = Hook(), MovingClock()
     assert run(ledger, hook, clock) == ["hooks.example was told of job welcome"]
     assert run(ledger, hook, clock) == []
     ((url, event, _),) = hook.got
@@ -70,12 +70,12 @@ def test_an_end_is_told_once_with_the_totals(ledger):
 
 
 def test_a_job_that_goes_on_is_told_of_nobody(ledger):
-    assert run(ledger, Hook(), Clock()) == []
+    assert run(ledger, Hook(), MovingClock()) == []
 
 
 def test_a_webhook_that_fails_is_tried_again_under_the_same_id_and_later_each_time(ledger):
     ledger.jobs.set_state("welcome", JobState.CANCELLED, "", now=3.0)
-    hook, clock, at = Hook(failures=3), Clock(), []
+    hook, clock, at = Hook(failures=3), MovingClock(), []
     while len(hook.got) < 4:
         if run(ledger, hook, clock):
             at.append(clock.time)
@@ -87,7 +87,7 @@ def test_a_webhook_that_fails_is_tried_again_under_the_same_id_and_later_each_ti
 
 def test_what_is_said_of_a_webhook_names_its_host_and_no_secret(ledger):
     ledger.jobs.set_state("welcome", JobState.CANCELLED, "", now=3.0)
-    (said,) = run(ledger, Hook(failures=1), Clock())
+    (said,) = run(ledger, Hook(failures=1), MovingClock())
     assert said == (
         "hooks.example could not be told of job welcome: it answered 500; it is tried again"
     )
@@ -96,7 +96,7 @@ def test_what_is_said_of_a_webhook_names_its_host_and_no_secret(ledger):
 def test_no_webhook_is_called_when_the_tick_has_no_time_for_it(ledger):
     ledger.jobs.set_state("welcome", JobState.CANCELLED, "", now=3.0)
     hook = Hook()
-    assert run(ledger, hook, Clock(), time_left=lambda: 5.0) == []
+    assert run(ledger, hook, MovingClock(), time_left=lambda: 5.0) == []
     assert hook.got == []
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from injector.errors import Misused, NotFound
 from injector.staging import Limits, Source, stage
+from tests.moving_clock import MovingClock
 from tests.stagings import (
     NOW,
     PLAIN,
-    StillClock,
     bad,
     bodies,
     fault_of_staging,
@@ -216,7 +216,7 @@ def test_a_name_with_the_marks_of_a_glob_is_taken_as_it_is_if_it_is_there(tmp_pa
 def test_standard_input_is_read_when_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"n":1}\r{"n":2}')))
 
-    staged = stage(Source("-"), PLAIN, str(tmp_path), clock=StillClock())
+    staged = stage(Source("-"), PLAIN, str(tmp_path), clock=MovingClock())
 
     assert bodies(staged) == [b'{"n":1}', b'{"n":2}']
     assert not sys.stdin.closed
@@ -226,7 +226,7 @@ def test_a_source_may_be_any_url(tmp_path):
     (tmp_path / "r.csv").write_text("n\n1\n")
 
     staged = stage(
-        Source(f"file://{tmp_path}/r.csv"), PLAIN, f"file://{tmp_path}/s", clock=StillClock()
+        Source(f"file://{tmp_path}/r.csv"), PLAIN, f"file://{tmp_path}/s", clock=MovingClock()
     )
 
     assert bodies(staged) == [b'{"n":"1"}']
@@ -245,7 +245,7 @@ def test_a_location_that_leads_nowhere_is_refused(tmp_path, monkeypatch, locatio
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(Misused, match=message) as caught:
-        stage(Source(location), PLAIN, str(tmp_path / "s"), clock=StillClock())
+        stage(Source(location), PLAIN, str(tmp_path / "s"), clock=MovingClock())
 
     assert isinstance(caught.value, NotFound) == ("no" in message.split())
 
@@ -348,7 +348,7 @@ def test_progress_tells_bytes_records_and_rejects_up_to_the_end(tmp_path):
     content = jsonl(1000) + b"[]\n"
     (tmp_path / "r.jsonl").write_bytes(content)
     seen = []
-    clock = StillClock()
+    clock = MovingClock()
 
     def note(progress):
         seen.append(progress)

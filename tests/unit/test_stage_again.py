@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from injector.errors import Misused
 from injector.manifest import Record, compile_request
 from injector.staging import ChunkReader, Pick, stage_again
-from tests.stagings import StillClock, manifest, read_all, stage_bytes, stage_path
+from tests.moving_clock import MovingClock
+from tests.stagings import manifest, read_all, stage_bytes, stage_path
 
 QUEUES = tuple(f"projects/p/locations/l/queues/q-{n}" for n in range(7))
 CHILD = manifest(job="job-2")
@@ -15,7 +16,7 @@ CHILD = manifest(job="job-2")
 
 def again(staged, picks, folder, job=CHILD):
     return stage_again(
-        ChunkReader(staged.store), picks, job, str(folder / "store"), clock=StillClock()
+        ChunkReader(staged.store), picks, job, str(folder / "store"), clock=MovingClock()
     )
 
 
