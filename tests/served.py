@@ -3,20 +3,19 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import requests
-import tenacity
 
 from injector.clock import SystemClock
 from injector.manifest import load_manifest
 from injector.staging import Source, stage
 from tests.bench import GROUP, MANIFEST
 from tests.scripted_service import Service
+from tests.waiting import PATIENCE_S, answers, until
 
 GROUPS = json.dumps(
     {
@@ -28,12 +27,6 @@ GROUPS = json.dumps(
         }
     }
 )
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @dataclass
@@ -48,16 +41,16 @@ class Served:
 
     def submit(self, records=2000):
         body = submission(self.folder, records)
-        assert requests.post(f"{self.url}/jobs", json=body, timeout=10).status_code == 201
+        assert requests.post(f"{self.url}/jobs", json=body, timeout=PATIENCE_S).status_code == 201
 
     def deliver(self, chunk):
         task = {"version": 1, "job": "welcome-1", "chunk": chunk}
-        return requests.post(f"{self.url}/inject", json=task, timeout=30)
+        return requests.post(f"{self.url}/inject", json=task, timeout=PATIENCE_S)
 
     def end(self):
         """Send SIGTERM and return the exit code; gunicorn kills a worker that lasts 10 seconds."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE_S)
 
 
 def spawn(folder, log, emulator, *arguments: str, **environ: str):
@@ -80,26 +73,13 @@ def spawn(folder, log, emulator, *arguments: str, **environ: str):
 def stop(process):
     if process.poll() is None:
         process.terminate()
-        process.wait(20)
-
-
-def until(condition):
-    """Wait until something holds, at most a minute: the machine may be busy."""
-    attempts = tenacity.Retrying(
-        stop=tenacity.stop_after_delay(60),
-        wait=tenacity.wait_fixed(0.02),
-        retry=tenacity.retry_if_result(lambda holds: not holds),
-    )
-    return attempts(condition)
+        process.wait(PATIENCE_S)
 
 
 def await_ready(served):
     def ready():
         assert served.process.poll() is None, served.log.read_text()
-        try:
-            return requests.get(f"{served.url}/readyz", timeout=5).ok
-        except requests.RequestException:
-            return False
+        return answers(f"{served.url}/readyz")
 
     until(ready)
 

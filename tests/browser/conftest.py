@@ -9,7 +9,8 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.world import furnish
 from tests.scripted_service import Service, serve
-from tests.served import Served, await_ready, free_port, spawn, stop, submission
+from tests.served import Served, await_ready, spawn, stop, submission
+from tests.waiting import PATIENCE_S, free_port
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = (
@@ -95,6 +96,6 @@ records: users.jsonl
 task: {{http: {{url: "https://worker.example/users/{{n}}"}}}}
 """
     body = submission(served.folder, 250, manifest=manifest)
-    assert requests.post(f"{served.url}/jobs", json=body, timeout=10).status_code == 201
+    assert requests.post(f"{served.url}/jobs", json=body, timeout=PATIENCE_S).status_code == 201
     yield name
-    requests.post(f"{served.url}/jobs/{name}/cancel", json={}, timeout=10)
+    requests.post(f"{served.url}/jobs/{name}/cancel", json={}, timeout=PATIENCE_S)

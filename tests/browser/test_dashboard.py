@@ -2,7 +2,7 @@ import pytest
 
 from tests.browser.expecting import expect_text
 from tests.browser.world import EVIL, LONG_NUMBER, RAMPING
-from tests.served import until
+from tests.waiting import until
 
 PAGES = (
     "/",

@@ -2,10 +2,11 @@ import pytest
 import requests
 
 from tests.browser.expecting import expect_text
+from tests.waiting import PATIENCE_S
 
 
 def shown(served, job):
-    return requests.get(f"{served.url}/jobs/{job}", timeout=10).json()
+    return requests.get(f"{served.url}/jobs/{job}", timeout=PATIENCE_S).json()
 
 
 def test_a_job_is_paused_and_resumed_with_the_keyboard_alone(window, served, job):
@@ -50,7 +51,7 @@ def test_nothing_happens_to_a_job_until_it_is_confirmed(window, served, job, way
 
 
 def audit(served, job):
-    return requests.get(f"{served.url}/jobs/{job}/audit", timeout=10).json()["changes"]
+    return requests.get(f"{served.url}/jobs/{job}/audit", timeout=PATIENCE_S).json()["changes"]
 
 
 def test_tuning_changes_what_is_filled_in_and_nothing_else(window, served, job):
@@ -73,19 +74,19 @@ def test_a_cancelled_jobs_tasks_are_taken_back_if_the_box_is_ticked(window, serv
 
 
 def test_a_removed_job_leads_back_to_the_others(window, served, job):
-    requests.post(f"{served.url}/jobs/{job}/cancel", json={}, timeout=10)
+    requests.post(f"{served.url}/jobs/{job}/cancel", json={}, timeout=PATIENCE_S)
     page = window.open(f"/dashboard/jobs/{job}")
     page.click("#do-remove")
     page.click("#ask .sure")
     page.wait_for_url(f"{served.url}/")
-    assert requests.get(f"{served.url}/jobs/{job}", timeout=10).status_code == 404
+    assert requests.get(f"{served.url}/jobs/{job}", timeout=PATIENCE_S).status_code == 404
 
 
 def test_a_change_to_a_job_that_someone_changed_meanwhile_is_not_made(window, served, job):
     page = window.open("/")
     page.route("**part=live**", lambda route: route.abort())
     page.goto(f"/dashboard/jobs/{job}")
-    requests.patch(f"{served.url}/jobs/{job}", json={"weight": 3.0}, timeout=10)
+    requests.patch(f"{served.url}/jobs/{job}", json={"weight": 3.0}, timeout=PATIENCE_S)
     page.click("#do-pause")
     page.click("#ask .sure")
     expect_text(page, "#said", "Someone changed this job meanwhile")

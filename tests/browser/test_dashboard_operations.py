@@ -5,12 +5,13 @@ import requests
 
 from tests.browser.expecting import expect_text
 from tests.browser.world import EVIL, RAMPING, REASONS
+from tests.waiting import PATIENCE_S
 
 GROUP = "/dashboard/groups/welcome"
 
 
 def state(served, operation):
-    return requests.get(f"{served.url}/operations/{operation}", timeout=10).json()["state"]
+    return requests.get(f"{served.url}/operations/{operation}", timeout=PATIENCE_S).json()["state"]
 
 
 def card(page, operation):

@@ -3,7 +3,7 @@ from itertools import pairwise
 import requests
 
 from tests.browser.expecting import expect_text
-from tests.served import until
+from tests.waiting import PATIENCE_S, until
 
 
 def test_what_changes_is_shown_without_a_reload_and_leaves_the_focus_where_it_is(
@@ -11,7 +11,7 @@ def test_what_changes_is_shown_without_a_reload_and_leaves_the_focus_where_it_is
 ):
     page = window.open(f"/dashboard/jobs/{job}")
     page.focus("#to-group")
-    requests.post(f"{served.url}/jobs/{job}/pause", timeout=10)
+    requests.post(f"{served.url}/jobs/{job}/pause", timeout=PATIENCE_S)
     expect_text(page, ".badge", "paused")
     assert page.evaluate("document.activeElement.id") == "to-group"
     assert sum(address.endswith(f"/jobs/{job}") for address in window.asked) == 1

@@ -3,21 +3,20 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import requests
-import tenacity
 
 from injector.local.layout import LocalRun
 from tests.chaos import processes
 from tests.chaos.account import Account, deliveries, tasks_made, waiting
+from tests.waiting import PATIENCE_S, free_port, until
 
 SPEED = 60.0
 RATE = 0.1
@@ -93,7 +92,7 @@ class LocalWorld:
         """Press Ctrl-C."""
         assert self.up
         self.up.send_signal(signal.SIGINT)
-        code = self.up.wait(40)
+        code = self.up.wait(PATIENCE_S)
         self.up = None
         return code
 
@@ -113,7 +112,7 @@ class LocalWorld:
         for pid in pids:
             processes.kill(pid)
         if "up" in kinds:
-            self.up.wait(10)
+            self.up.wait(PATIENCE_S)
             pids = family
         until(lambda: not any(map(processes.lives, pids)), what=f"{kinds} are dead")
         if "up" in kinds:
@@ -175,7 +174,7 @@ class LocalWorld:
     @contextmanager
     def another_service(self) -> Iterator[str]:
         """Run a second service on the same ledger; yield its URL."""
-        (port,) = free_ports(1)
+        port = free_port()
         with (self.folder / "another.log").open("ab") as log:
             service = subprocess.Popen(
                 [*INJECTOR, "serve"],
@@ -189,16 +188,16 @@ class LocalWorld:
             yield url
         finally:
             service.terminate()
-            service.wait(30)
+            service.wait(PATIENCE_S)
 
     def fault(self, **fault: object) -> None:
         """Put a fault of the emulator in force."""
-        answer = requests.put(self.faults, json={"faults": [fault]}, timeout=10)
+        answer = requests.put(self.faults, json={"faults": [fault]}, timeout=PATIENCE_S)
         answer.raise_for_status()
 
     def end_faults(self) -> dict[str, object]:
         """End the fault, and return what it has done."""
-        return requests.delete(self.faults, timeout=10).json()
+        return requests.delete(self.faults, timeout=PATIENCE_S).json()
 
     @property
     def faults(self) -> str:
@@ -230,7 +229,7 @@ def local_world(
 
     `rate` is the group's initial rate. Without a target, something else is to answer at its port.
     """
-    target, *ports = free_ports(4)
+    target, *ports = (free_port() for _ in range(4))
     (folder / "groups.yaml").write_text(GROUPS.replace("RATE", repr(rate)))
     (folder / "job.yaml").write_text(MANIFEST.replace("JOB", job).replace("PORT", str(target)))
     lines = (f'{{"n":{n}}}' if n not in BAD else "?" for n in range(records))
@@ -258,33 +257,9 @@ def local_world(
             world.up.wait()
 
 
-def until(condition: Callable[[], object], *, what: str, within_s: float = 90.0) -> object:
-    """Wait until something holds, and return it."""
-    polls = tenacity.Retrying(
-        stop=tenacity.stop_after_delay(within_s),
-        wait=tenacity.wait_fixed(0.05),
-        retry=tenacity.retry_if_result(lambda found: not found),
-        retry_error_callback=lambda _: None,
-    )
-    found = polls(condition)
-    assert found, f"not within {within_s:.0f} s: {what}"
-    return found
-
-
 def _ask(url: str) -> dict[str, object] | None:
     try:
         answer = requests.get(url, timeout=5)
     except requests.RequestException:
         return None
     return answer.json() if answer.ok else None
-
-
-def free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()

@@ -2,8 +2,9 @@ import subprocess
 
 import pytest
 
-from tests.chaos.local_world import INJECTOR, local_world, until
+from tests.chaos.local_world import INJECTOR, local_world
 from tests.chaos.relay import relay
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from google.cloud.monitoring_v3.services.metric_service.transports import (
     MetricServiceGrpcTransport,
 )
 
-from tests.chaos.local_world import local_world, until
+from tests.chaos.local_world import local_world
 from tests.pace.law import excess
+from tests.waiting import PATIENCE_S, until
 
 RATE = 0.02
 STEP_S = 300.0
@@ -97,7 +98,7 @@ def test_two_services_ticked_all_the_time_climb_as_one(tmp_path):
 
         def tick(service):
             while not stop.wait(0.5):
-                requests.post(f"{service}/control/tick", timeout=30)
+                requests.post(f"{service}/control/tick", timeout=PATIENCE_S)
 
         with ThreadPoolExecutor(3) as pool:
             for service in (world.run.service_url, url, url):

@@ -12,6 +12,7 @@ from injector.cli.main import COMMANDS, run
 from injector.cli.reading import Reading
 from injector.errors import NotFound
 from tests.cli_samples import FINISHED, GROUPS, JOB, MANIFEST, QUEUES, URL, read, summary_of
+from tests.waiting import PATIENCE_S
 
 
 def test_help_lists_every_command_without_loading_any(capsys):
@@ -345,14 +346,14 @@ def test_reader_that_goes_away_gets_no_complaint():
     assert schema.stderr.read() == b""
     schema.stderr.close()
     schema.stdin.close()
-    schema.wait(timeout=30)
+    schema.wait(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
 def test_output_survives_any_locale(folder, locale):
     (folder / "users.csv").write_text("user_id,name\n名前,☃\n", encoding="utf-8")
     plan = start(["plan", "m.yaml"], {"LC_ALL": locale, "PYTHONIOENCODING": "ascii"})
-    out, said = plan.communicate(timeout=30)
+    out, said = plan.communicate(timeout=PATIENCE_S)
     assert plan.returncode == 0
     assert b"Traceback" not in said
     assert b"%E5%90%8D%E5%89%8D" in out

@@ -8,8 +8,8 @@ from injector.errors import NotFound, Retryable
 from injector.staging import Source, stage
 from tests.contracts.fake_bucket import Server
 from tests.moving_clock import MovingClock
-from tests.served import free_port
 from tests.stagings import PLAIN
+from tests.waiting import free_port
 
 ROWS = b"".join(b'{"id":%d}\n' % number for number in range(600_000))
 

@@ -2,12 +2,10 @@
 
 import gc
 import os
-import socket
 import subprocess
 import sys
 import textwrap
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +20,10 @@ from injector.delivery.creator import Delivery, make_creator
 from injector.delivery.ports import Create, Outcome
 from injector.errors import Retryable
 from tests.scripted_service import Service
+from tests.waiting import PATIENCE_S, free_port, listens, until
 
 QUEUE = "projects/p/locations/l/queues/q"
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60
 
 HEAD = """
 import os, sys, threading
@@ -123,8 +121,8 @@ def test_ctrl_c_ends_a_back_off_at_once(service: Service) -> None:
         slow = make_creator(Connection(Address(emulator_host="127.0.0.1:1")),
                             Delivery(mode="single", throttle=None,
                                      backoff=Backoff(first_s=6000, most_s=6000)))
-        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
+            threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
             slow.create_all([Create("q", "t", "http://t.test/")], budget_s=100_000)
         except KeyboardInterrupt:
             print("interrupted")
@@ -137,12 +135,14 @@ def test_ctrl_c_ends_a_back_off_at_once(service: Service) -> None:
 def test_a_workers_files_and_connection_stay_the_same(service: Service) -> None:
     connection = Connection(Address(emulator_host=service.address))
     creator = make_creator(connection, Delivery(mode="single"))
+    all_there = threading.Barrier(8)
 
     def request(number: int) -> set[Outcome]:
         creates = [Create(QUEUE, f"t{number}-{each}", "http://t.test/") for each in range(3)]
         return {result.outcome for result in creator.create_all(creates, budget_s=20)}
 
     with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: all_there.wait(), range(8)))
         list(pool.map(request, range(50)))
         files, threads = open_files(), set(threading.enumerate())
         ends = list(pool.map(request, range(50, 500)))
@@ -165,13 +165,18 @@ def test_close_lets_go_of_threads_and_sockets(service: Service) -> None:
 
 def test_a_closed_connection_by_grpc_leaves_no_channel_behind(service: Service) -> None:
     """Its asyncio half must be gone before a fork."""
+    before = asyncio_channels()
     connection = Connection(Address(emulator_host=service.address, by_grpc=True))
     creator = make_creator(connection, Delivery(mode="single"))
     (result,) = creator.create_all([Create(QUEUE, "t", "http://t.test/")], budget_s=20)
     connection.close()
+    assert result.outcome is Outcome.CREATED
+    assert asyncio_channels() <= before
+
+
+def asyncio_channels() -> set[grpc.aio.Channel]:
     gc.collect()
-    channels = [one for one in gc.get_objects() if isinstance(one, grpc.aio.Channel)]
-    assert (result.outcome, channels) == (Outcome.CREATED, [])
+    return {one for one in gc.get_objects() if isinstance(one, grpc.aio.Channel)}
 
 
 def test_closing_while_threads_create_leaves_nobody_waiting(service: Service) -> None:
@@ -232,8 +237,7 @@ def open_files() -> int:
 
 @contextmanager
 def gunicorn(folder: Path, service: Service) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [
         *(sys.executable, "-m", "gunicorn", "app:app", "--preload", "--bind", f"127.0.0.1:{port}"),
         *("--worker-class", "gthread", "--workers", "3", "--threads", "4", "--no-control-socket"),
@@ -241,23 +245,13 @@ def gunicorn(folder: Path, service: Service) -> Iterator[str]:
     environment = {**os.environ, "SERVICE": service.address, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, cwd=folder, env=environment) as server:
         try:
-            await_port(port)
+            until(lambda: listens(port))
             yield f"http://127.0.0.1:{port}/"
         finally:
             server.terminate()
-            assert server.wait(30) == 0
+            assert server.wait(PATIENCE_S) == 0
 
 
 def get(url: str) -> bytes:
-    answer: bytes = urllib.request.urlopen(url, timeout=30).read()
+    answer: bytes = urllib.request.urlopen(url, timeout=PATIENCE_S).read()
     return answer
-
-
-def await_port(port: int) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise TimeoutError(port)

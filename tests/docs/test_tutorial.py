@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.reading import examples
-from tests.served import free_port
+from tests.waiting import free_port
 
 BEGUN = "mkdir -p first && cd first\n"
 AT_LAST = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n"

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +16,7 @@ from injector.emulator.options import Options
 from injector.emulator.server import Running, running
 from injector.emulator.state.dynamics import OFF
 from tests.emulator.loop_thread import LoopThread
+from tests.waiting import PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -60,21 +61,25 @@ class Seen:
 
 @dataclass
 class Target:
-    """Answers with a script of statuses, then with 200; keeps what it saw."""
+    """Answers with a script of statuses, then with 200; keeps what it saw.
+
+    Nothing is answered before so many requests as are to be there `together` have come.
+    """
 
     url: str = ""
     script: deque[int] = field(default_factory=deque)
     headers: dict[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
+    together: int = 1
     seen: list[Seen] = field(default_factory=list)
     active: int = 0
     peak: int = 0
     changed: threading.Condition = field(default_factory=threading.Condition)
 
-    def wait(self, count: int, within_s: float = 10.0) -> list[Seen]:
+    def wait(self, count: int) -> list[Seen]:
         """Wait until so many requests were seen."""
         with self.changed:
-            assert self.changed.wait_for(lambda: len(self.seen) >= count, within_s), self.seen
+            assert self.changed.wait_for(lambda: len(self.seen) >= count, PATIENCE_S), self.seen
             return list(self.seen)
 
 
@@ -95,6 +100,7 @@ def http_target() -> Iterator[Target]:
                 target.peak = max(target.peak, target.active)
                 status = target.script.popleft() if target.script else 200
                 target.changed.notify_all()
+                target.changed.wait_for(lambda: len(target.seen) >= target.together)
             time.sleep(target.delay_s)
             with target.changed:
                 target.active -= 1
@@ -118,11 +124,3 @@ def http_target() -> Iterator[Target]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def eventually(condition: Callable[[], bool], within_s: float = 10.0) -> None:
-    """Wait until a condition holds."""
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, condition
-        time.sleep(0.005)

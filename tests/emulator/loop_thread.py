@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from injector.emulator.rpc import Converse, Handle
 from injector.emulator.transport.ports import Tls
 from injector.emulator.transport.serve import serve
+from tests.waiting import PATIENCE_S
 
 Result = TypeVar("Result")
 NewEventLoop = Callable[[], asyncio.AbstractEventLoop]
@@ -23,7 +24,7 @@ class LoopThread:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE_S)
 
     def close(self) -> None:
         self.run(self._loop.shutdown_asyncgens())

@@ -10,6 +10,7 @@ from google.longrunning import operations_pb2
 from injector.emulator.api.operations import Operations
 from injector.emulator.api.service import Rules
 from tests.emulator.direct import refused
+from tests.waiting import PATIENCE_S
 
 LOCATION = "projects/p/locations/us-central1"
 Creates, Deletes = cloudtasks.BatchCreateTasksMetadata, cloudtasks.BatchDeleteTasksMetadata
@@ -171,7 +172,7 @@ def test_client_waits_for_its_result(direct):
     queue = direct.queue()
     request = {"parent": queue, "requests": [item(queue)]}
     future = direct.client.batch_create_tasks(request=request)
-    assert len(future.result(timeout=5).tasks) == 1
+    assert len(future.result(timeout=PATIENCE_S).tasks) == 1
 
 
 def test_slow_operation_runs_until_its_time_and_works_then(emulate):

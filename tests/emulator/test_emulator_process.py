@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,16 +17,10 @@ from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpc
 from injector.emulator.__main__ import main
 from injector.emulator.announcement import announce
 from injector.emulator.options import Options
-from tests.emulator.live import eventually
+from tests.waiting import PATIENCE_S, free_port, listens, until
 
 LOCATION = "projects/p/locations/us-central1"
 QUEUE = f"{LOCATION}/queues/q"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextmanager
@@ -35,16 +28,11 @@ def process(port: int, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "injector.emulator", "--port", str(port), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as started:
         try:
-            eventually(lambda: listens(port), within_s=30)
+            until(lambda: listens(port))
             yield started
         finally:
             with suppress(ProcessLookupError):
                 started.kill()
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager
@@ -59,7 +47,7 @@ def test_process_ends_cleanly_when_told_to(number):
     with process(port, "--queue", QUEUE, "--quiet") as started, client(port) as caller:
         assert caller.get_queue(name=QUEUE).name == QUEUE
         started.send_signal(number)
-        output, _ = started.communicate(timeout=20)
+        output, _ = started.communicate(timeout=PATIENCE_S)
         assert (started.returncode, output) == (0, b"")
 
 
@@ -105,7 +93,7 @@ def test_killed_process_has_lost_nothing_that_it_confirmed(tmp_path):
         task = {"http_request": {"url": "http://x"}}
         names = {caller.create_task(parent=QUEUE, task=task).name for _ in range(20)}
         os.kill(started.pid, signal.SIGKILL)
-        started.wait(20)
+        started.wait(PATIENCE_S)
     with process(port, *arguments), client(port) as caller:
         assert {task.name for task in caller.list_tasks(parent=QUEUE)} == names
 

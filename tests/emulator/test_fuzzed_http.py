@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.emulator.fuzzing import tried
 from tests.emulator.live import Live, live_emulator
+from tests.waiting import PATIENCE_S
 
 LOCATION = "projects/p/locations/us-central1"
 QUEUE = f"{LOCATION}/queues/q"
@@ -63,7 +64,7 @@ def live() -> Iterator[Live]:
 
 def is_ours(verb: str, url: str, query: dict[str, str], body: bytes) -> bool:
     """Tell whether a request is answered as a fault of the emulator's."""
-    status = requests.request(verb, url, params=query, data=body, timeout=60).status_code
+    status = requests.request(verb, url, params=query, data=body, timeout=PATIENCE_S).status_code
     return status >= 500 and status != UNIMPLEMENTED
 
 
@@ -84,15 +85,15 @@ def test_no_control_is_answered_as_our_fault(live, verb, what, query, body):
 
 @pytest.mark.parametrize("limit", ["inf", "nan", "1e400", "x"])
 def test_limit_that_is_no_number_is_refused(live, limit):
-    answer = requests.get(f"{live.url}/control/finished?limit={limit}", timeout=60)
+    answer = requests.get(f"{live.url}/control/finished?limit={limit}", timeout=PATIENCE_S)
     assert answer.status_code == 400
 
 
 def test_clock_does_not_leave_the_calendar(live):
     century = {"seconds": 100 * 365 * 86400}
     url = f"{live.url}/control/clock/advance"
-    answers = [requests.post(url, json=century, timeout=60) for _ in range(90)]
+    answers = [requests.post(url, json=century, timeout=PATIENCE_S) for _ in range(90)]
     assert answers[-1].status_code == 400
     assert "year 9000" in answers[-1].json()["detail"]
     queues = f"{live.url}/v2/{QUEUE.rpartition('/')[0]}"
-    assert requests.get(queues, timeout=60).status_code == 200
+    assert requests.get(queues, timeout=PATIENCE_S).status_code == 200

@@ -12,6 +12,7 @@ from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksRest
 
 from tests.emulator.direct import refused
 from tests.emulator.live import Live, live_emulator
+from tests.waiting import PATIENCE_S
 
 LOCATION = "projects/my.org:p/locations/us-central1"
 QUEUE = f"{LOCATION}/queues/q"
@@ -68,7 +69,7 @@ def test_batches_and_their_operations_work_over_rest(rest):
     item = {"parent": QUEUE, "task": {"http_request": {"url": "http://x"}}}
     request = {"parent": QUEUE, "requests": [item] * 3}
     operation = rest.batch_create_tasks(request=request)
-    made = operation.result(timeout=5).tasks
+    made = operation.result(timeout=PATIENCE_S).tasks
     assert len(made) == 3
     names = [task.name for task in made]
     rest.batch_delete_tasks(request={"parent": QUEUE, "names": names})
@@ -97,7 +98,7 @@ def test_errors_have_the_same_codes_and_texts(rest):
 
 
 def ask(live, verb: str, path: str, **options: object) -> requests.Response:
-    return requests.request(verb, f"{live.url}/v2/{path}", timeout=10, **options)
+    return requests.request(verb, f"{live.url}/v2/{path}", timeout=PATIENCE_S, **options)
 
 
 def test_json_has_camel_case_names_enum_names_and_base64(live, rest):
@@ -217,5 +218,5 @@ def test_buffer_task_is_answered_under_both_versions_and_the_rest_under_v2_only(
     rest.create_queue(parent=LOCATION, queue={"name": queue, "http_target": target})
     rest.pause_queue(name=queue)
     beta = f"{live.url}/v2beta3/{queue}"
-    assert requests.post(f"{beta}/tasks:buffer", data=b"raw", timeout=10).status_code == 200
-    assert requests.get(beta, timeout=10).json()["error"]["status"] == "NOT_FOUND"
+    assert requests.post(f"{beta}/tasks:buffer", data=b"raw", timeout=PATIENCE_S).status_code == 200
+    assert requests.get(beta, timeout=PATIENCE_S).json()["error"]["status"] == "NOT_FOUND"

@@ -18,6 +18,7 @@ from injector.event_loops import loops
 from injector.http2.frames import END_HEADERS, END_STREAM, PREFACE, Type, frame
 from tests.emulator.loop_thread import serving
 from tests.emulator.raw_client import HELLO, METHOD, block, framed
+from tests.waiting import PATIENCE_S
 
 A_HEAD = frame(Type.HEADERS, END_HEADERS, 1, block())
 ITS_BODY = frame(Type.DATA, END_STREAM, 1, framed(b"abc"))
@@ -70,7 +71,7 @@ def test_a_lost_connection_does_not_wait_for_the_collector():
 
 
 def connected(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=20)
+    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
 
 
 def read_all(client: socket.socket) -> bytes:
@@ -79,7 +80,7 @@ def read_all(client: socket.socket) -> bytes:
 
 def serves_others(port: int) -> bool:
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        return channel.unary_unary(METHOD)(b"abc", timeout=20) == b"abc"
+        return channel.unary_unary(METHOD)(b"abc", timeout=PATIENCE_S) == b"abc"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

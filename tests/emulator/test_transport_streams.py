@@ -11,6 +11,7 @@ import pytest
 
 from injector.emulator.rpc import Code, Dropped, RpcError
 from tests.emulator.loop_thread import serving
+from tests.waiting import PATIENCE_S
 
 TALK = "/google.pubsub.v1.Subscriber/StreamingPull"
 
@@ -29,7 +30,7 @@ def talking(server, converse) -> Iterator[tuple[SimpleQueue, grpc.Call]]:
         grpc.insecure_channel(f"127.0.0.1:{port}", options=unlimited) as channel,
     ):
         send = SimpleQueue()
-        yield send, channel.stream_stream(TALK)(iter(send.get, None), timeout=30)
+        yield send, channel.stream_stream(TALK)(iter(send.get, None), timeout=PATIENCE_S)
         send.put(None)
 
 
@@ -113,7 +114,7 @@ def test_a_cancelled_call_is_given_up(server):
         send.put(b"x")
         assert next(said) == b"x"
         said.cancel()
-        assert given_up.wait(10)
+        assert given_up.wait(PATIENCE_S)
 
 
 def test_calls_of_one_answer_go_on_beside_a_stream(server):
@@ -122,11 +123,11 @@ def test_calls_of_one_answer_go_on_beside_a_stream(server):
         grpc.insecure_channel(f"127.0.0.1:{port}") as channel,
     ):
         send = SimpleQueue()
-        said = channel.stream_stream(TALK)(iter(send.get, None), timeout=30)
+        said = channel.stream_stream(TALK)(iter(send.get, None), timeout=PATIENCE_S)
         single = channel.unary_unary("/google.pubsub.v1.Publisher/Publish")
         send.put(b"1")
         assert next(said) == b"1"
-        assert [single(bytes(n), timeout=20) for n in (0, 9, 70_000)] == [
+        assert [single(bytes(n), timeout=PATIENCE_S) for n in (0, 9, 70_000)] == [
             b"",
             bytes(9),
             bytes(70_000),

@@ -10,22 +10,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import requests
-import tenacity
 
 from tests.image.buildah import Buildah
 from tests.scripted_service import Answer, Service, serve
-from tests.served import GROUPS, free_port, submission
+from tests.served import GROUPS, submission
+from tests.waiting import answers, free_port, until
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "localhost/injector:test"
 USER = 10001
 ENDS_WITHIN_S = 10
-STARTS_WITHIN_S = 90
 
 
 def main() -> None:
@@ -144,23 +143,6 @@ def say(text: str) -> None:
     """Show a finding at once."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-def answers(url: str) -> bool:
-    """Tell whether the URL answers that all is well."""
-    try:
-        return requests.get(url, timeout=5).ok
-    except requests.RequestException:
-        return False
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    tenacity.Retrying(
-        stop=tenacity.stop_after_delay(STARTS_WITHIN_S),
-        wait=tenacity.wait_fixed(0.02),
-        retry=tenacity.retry_if_result(lambda holds: not holds),
-    )(condition)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from injector.publishing import HedgedPublisherClient
-from tests.emulator.live import eventually
 from tests.emulator.pubsub import TOPIC
 from tests.publishing.bench import SOON
+from tests.waiting import PATIENCE_S, until
 
 PUBLISH = "/google.pubsub.v1.Publisher/Publish"
 NEVER = {"effect": "delay", "latency": {"fixed_s": 600}}
@@ -66,10 +66,10 @@ def test_publisher_stopped_in_mid_hedge_publishes_all_the_same_and_leaves_no_thr
     publisher = bench.warm(own(bench.port.channel()))
     bench.plan({**NEVER, "times": 1}, {"effect": "delay", "after": 1, "latency": {"fixed_s": 0.5}})
     future = publisher.publish(TOPIC, b"x")
-    eventually(lambda: publisher.hedging_stats().sent == 1)
+    until(lambda: publisher.hedging_stats().sent == 1)
     publisher.stop()
-    assert future.result(20)
-    eventually(lambda: of_hedging() == [])
+    assert future.result(PATIENCE_S)
+    until(lambda: of_hedging() == [])
 
 
 def test_channel_closed_in_mid_hedge_fails_the_batch_and_leaves_no_thread(bench):
@@ -77,47 +77,47 @@ def test_channel_closed_in_mid_hedge_fails_the_batch_and_leaves_no_thread(bench)
     publisher = bench.warm(own(channel, publisher_options=PublisherOptions(retry=None)))
     bench.plan(NEVER)
     future = publisher.publish(TOPIC, b"x")
-    eventually(lambda: publisher.hedging_stats().sent == 1)
+    until(lambda: publisher.hedging_stats().sent == 1)
     channel.close()
     with pytest.raises(GoogleAPIError, match="Channel closed"):
-        future.result(20)
-    eventually(lambda: of_hedging() == [])
+        future.result(PATIENCE_S)
+    until(lambda: of_hedging() == [])
 
 
 def test_back_off_ends_with_the_answer_of_a_hedge(bench):
     options = PublisherOptions(retry=Retry(initial=600, maximum=600, timeout=1200))
     publisher = bench.warm(bench.publisher(publisher_options=options))
     bench.plan({"effect": "error", "times": 1})
-    assert publisher.publish(TOPIC, b"x").result(20)
-    eventually(lambda: of_hedging() == [])
+    assert publisher.publish(TOPIC, b"x").result(PATIENCE_S)
+    until(lambda: of_hedging() == [])
 
 
 def test_back_off_that_would_outlast_the_time_out_is_not_begun(bench):
     options = PublisherOptions(retry=Retry(initial=1e9, maximum=1e9, timeout=20))
     bench.plan({"effect": "error"})
     with pytest.raises(GoogleAPIError, match=r"Timeout of 20\.0s exceeded"):
-        bench.publisher(publisher_options=options).publish(TOPIC, b"x").result(20)
+        bench.publisher(publisher_options=options).publish(TOPIC, b"x").result(PATIENCE_S)
 
 
 def test_hooks_of_a_retry_are_called(bench):
     seen = []
     options = PublisherOptions(retry=Retry(initial=0.01, timeout=20, on_error=seen.append))
     bench.plan({"effect": "error", "times": 2})
-    assert bench.publisher(publisher_options=options).publish(TOPIC, b"x").result(20)
+    assert bench.publisher(publisher_options=options).publish(TOPIC, b"x").result(PATIENCE_S)
     assert [error.code for error in seen] == [503, 503]
 
 
 def test_publisher_at_rest_keeps_no_thread(bench):
-    bench.publisher().publish(TOPIC, b"x").result(20)
-    eventually(lambda: of_hedging() == [])
+    bench.publisher().publish(TOPIC, b"x").result(PATIENCE_S)
+    until(lambda: of_hedging() == [])
 
 
 def test_calls_are_logged_and_hedged_all_the_same(bench, logged, caplog):
     publisher = bench.warm(bench.publisher())
     caplog.clear()
     bench.plan({**NEVER, "times": 1})
-    assert publisher.publish(TOPIC, b"x").result(20)
-    eventually(lambda: bench.seen == {"OK": 1, "CANCELLED": 1})
+    assert publisher.publish(TOPIC, b"x").result(PATIENCE_S)
+    until(lambda: bench.seen == {"OK": 1, "CANCELLED": 1})
     sent = [record for record in caplog.records if record.message.startswith("Sending request")]
     assert [record.name.startswith(logged.name) for record in sent] == [True, True]
 
@@ -127,8 +127,8 @@ def test_publisher_with_tracing_is_hedged_and_traces_the_message_once(bench, spa
     publisher = bench.warm(bench.publisher(publisher_options=options))
     spans.clear()
     bench.plan({**NEVER, "times": 1})
-    message_id = publisher.publish(TOPIC, b"x").result(20)
-    eventually(lambda: "events create" in [each.name for each in spans.get_finished_spans()])
+    message_id = publisher.publish(TOPIC, b"x").result(PATIENCE_S)
+    until(lambda: "events create" in [each.name for each in spans.get_finished_spans()])
     created, published = (
         [each for each in spans.get_finished_spans() if each.name == f"events {what}"]
         for what in ("create", "publish")
@@ -143,9 +143,9 @@ def test_hedge_is_a_call_of_its_own_where_calls_are_traced(bench, spans, provide
     publisher = bench.warm(own(channel))
     spans.clear()
     bench.plan({**NEVER, "times": 1})
-    assert publisher.publish(TOPIC, b"x").result(20)
-    eventually(lambda: bench.seen == {"OK": 1, "CANCELLED": 1})
-    eventually(lambda: len(spans.get_finished_spans()) == 2)
+    assert publisher.publish(TOPIC, b"x").result(PATIENCE_S)
+    until(lambda: bench.seen == {"OK": 1, "CANCELLED": 1})
+    until(lambda: len(spans.get_finished_spans()) == 2)
     assert {each.name for each in spans.get_finished_spans()} == {PUBLISH}
     publisher.stop()
 
@@ -167,7 +167,7 @@ def test_own_interceptors_see_original_and_hedge(bench):
     publisher = bench.warm(own(channel))
     told.calls = 0
     bench.plan({**NEVER, "times": 1})
-    assert publisher.publish(TOPIC, b"x").result(20)
-    eventually(lambda: bench.seen == {"OK": 1, "CANCELLED": 1})
+    assert publisher.publish(TOPIC, b"x").result(PATIENCE_S)
+    until(lambda: bench.seen == {"OK": 1, "CANCELLED": 1})
     assert told.calls == 2
     publisher.stop()

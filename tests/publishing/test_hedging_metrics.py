@@ -3,8 +3,8 @@
 from prometheus_client import CollectorRegistry, generate_latest
 
 from injector.publishing.prometheus import HedgingCollector
-from tests.emulator.live import eventually
 from tests.emulator.pubsub import TOPIC
+from tests.waiting import PATIENCE_S, until
 
 
 def told(registry: CollectorRegistry) -> dict[str, float]:
@@ -18,8 +18,8 @@ def test_hedges_tokens_and_latency_are_told_by_publisher(bench):
     bench.plan({"effect": "delay", "times": 1, "latency": {"fixed_s": 600}})
     registry = CollectorRegistry()
     registry.register(HedgingCollector({"events": publisher}))
-    publisher.publish(TOPIC, b"x").result(20)
-    eventually(lambda: told(registry)['pubsub_publish_seconds_count{publisher="events"}'] == 6)
+    publisher.publish(TOPIC, b"x").result(PATIENCE_S)
+    until(lambda: told(registry)['pubsub_publish_seconds_count{publisher="events"}'] == 6)
     found = told(registry)
     assert found['pubsub_publish_hedges_total{end="sent",publisher="events"}'] == 1
     assert found['pubsub_publish_hedges_total{end="won",publisher="events"}'] == 1

@@ -12,8 +12,8 @@ from injector.pacing.hedge import Hedging
 from injector.publishing.calls import Calls
 from injector.publishing.hedger import Hedger
 from injector.publishing.seam import retrying
-from tests.emulator.live import eventually
 from tests.publishing.bench import SOON
+from tests.waiting import PATIENCE_S, until
 
 ANSWER = PublishResponse(message_ids=["1"])
 
@@ -40,7 +40,7 @@ class Failing:
         self.when = when
 
     def result(self):
-        self.when.wait(20)
+        self.when.wait(PATIENCE_S)
         raise grpc.RpcError
 
     def cancel(self):
@@ -49,7 +49,7 @@ class Failing:
 
 class Answering(Failing):
     def result(self):
-        self.when.wait(20)
+        self.when.wait(PATIENCE_S)
         return ANSWER
 
 
@@ -70,7 +70,7 @@ def test_hedge_that_is_first_while_the_originals_error_is_on_its_way_up_is_the_a
             return calls(PublishRequest())
         except grpc.RpcError:
             stub.may_answer.set()
-            eventually(lambda: hedger.stats().won == 1)
+            until(lambda: hedger.stats().won == 1)
             raise
 
     assert hedger.publish(publish, None, total_s=60) == ANSWER

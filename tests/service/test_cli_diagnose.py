@@ -19,6 +19,7 @@ from tests.emulator.loop_thread import serving
 from tests.moving_clock import fast_from
 from tests.pace.staged_cases import cases
 from tests.pace.staged_queues import PARENT, staged
+from tests.waiting import PATIENCE_S
 
 CASE = next(case for case in cases() if case.name == "3 at once of 1 s, 0% logged")
 SPEED = 600
@@ -134,7 +135,7 @@ def test_watching_goes_on_until_it_is_interrupted(world):
     )
     looks_seen = [json.loads(watching.stdout.readline()) for _ in range(3)]
     watching.send_signal(signal.SIGINT)
-    watching.communicate(timeout=60)
+    watching.communicate(timeout=PATIENCE_S)
 
     times = [seen["at"] for seen in looks_seen]
     assert all(later - earlier >= EACH_S for earlier, later in pairwise(times))

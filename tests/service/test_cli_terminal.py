@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 JOB = {
     "id": "welcome",
     "group": "welcome",
@@ -89,7 +91,7 @@ def run_on_terminal(arguments, folder, answer="", environment=()):
         while part := os.read(mine, 4096):
             shown += part
     os.close(mine)
-    return process.wait(timeout=30), shown.decode()
+    return process.wait(timeout=PATIENCE_S), shown.decode()
 
 
 @pytest.fixture
@@ -147,7 +149,7 @@ def test_interrupted_submit_leaves_nothing_and_says_so_by_its_exit_code(folder, 
         submit.stdin.write(b'{"id": 1}\n' * 100_000)
         submit.stdin.flush()
         submit.send_signal(number)
-        _, said = submit.communicate(timeout=30)
+        _, said = submit.communicate(timeout=PATIENCE_S)
     assert (submit.returncode, asked) == (code, LOOKS)
     assert b"Traceback" not in said
     assert not [path for path in folder.rglob("*") if path.name in {"index", "staged.json"}]

@@ -14,7 +14,7 @@ from injector.cli.job_view import waits_for
 from injector.cli.waits import tell_of_waits
 from injector.errors import Misused
 from injector.staging.files import CONNECT_S, filesystem_of, find_files
-from tests.emulator.live import eventually
+from tests.waiting import until
 
 JOB = {"state": "running", "records": 600, "created": 590, "existed": 4, "rejected": 6}
 CLOSED = "http://127.0.0.1:1"
@@ -38,7 +38,7 @@ def test_a_bucket_that_is_asked_again_is_told_of(capsys, caplog):
     bucket = GCSFileSystem(token="anon", endpoint_url=CLOSED, skip_instance_cache=True)
     info = bucket._info("bucket/records.jsonl")  # noqa: SLF001  (the public one cannot be ended)
     asked = asyncio.run_coroutine_threadsafe(info, bucket.loop)
-    eventually(lambda: said.append(capsys.readouterr().err) or "again\n" in "".join(said))
+    until(lambda: said.append(capsys.readouterr().err) or "again\n" in "".join(said))
     asked.cancel()
     assert "".join(said).startswith("injector: the bucket does not answer (Cannot connect to host")
     assert caplog.records == []

@@ -13,7 +13,8 @@ import pytest
 import requests
 
 from tests.bench import GROUP, PARENT
-from tests.served import Served, await_ready, free_port, spawn, stop, submission, until
+from tests.served import Served, await_ready, spawn, stop, submission
+from tests.waiting import PATIENCE_S, answers, free_port, until
 
 SPEED = "10"
 HORIZON_S = "60"
@@ -39,12 +40,12 @@ class World:
     rest: str
 
     def post(self, path, body=None):
-        answer = requests.post(f"{self.served.url}{path}", json=body, timeout=60)
+        answer = requests.post(f"{self.served.url}{path}", json=body, timeout=PATIENCE_S)
         assert answer.ok, answer.text
         return answer.json()
 
     def job(self):
-        return requests.get(f"{self.served.url}/jobs/welcome-1", timeout=60).json()
+        return requests.get(f"{self.served.url}/jobs/welcome-1", timeout=PATIENCE_S).json()
 
     def counted(self):
         """Return how many of the job's records have a task.
@@ -66,13 +67,15 @@ class World:
 
     def pause_queues(self):
         for queue in GROUP.queues:
-            assert requests.post(f"{self.rest}/v2/{queue}:pause", timeout=10).ok
+            assert requests.post(f"{self.rest}/v2/{queue}:pause", timeout=PATIENCE_S).ok
 
     def _pages(self, queue):
         token = ""
         while True:
             query = {"pageSize": 1000, "pageToken": token}
-            page = requests.get(f"{self.rest}/v2/{queue}/tasks", params=query, timeout=60).json()
+            page = requests.get(
+                f"{self.rest}/v2/{queue}/tasks", params=query, timeout=PATIENCE_S
+            ).json()
             yield from page.get("tasks", [])
             token = page.get("nextPageToken", "")
             if not token:
@@ -133,13 +136,6 @@ def serve(folder: Path, emulator, origin):
     return Served(process, f"http://127.0.0.1:{port}", None, folder, log)
 
 
-def answers(url):
-    try:
-        return requests.get(url, timeout=5).ok
-    except requests.RequestException:
-        return False
-
-
 def all_parked(world):
     """Tell whether every injector task that was fed has been delivered."""
     events = [json.loads(line) for line in world.served.log.read_text().splitlines()]
@@ -184,11 +180,11 @@ def test_a_group_shows_how_many_tasks_wait_in_each_queue(world):
 
     def waiting():
         url = f"{world.served.url}/groups/welcome/queues"
-        queues = requests.get(url, timeout=60).json()["queues"]
+        queues = requests.get(url, timeout=PATIENCE_S).json()["queues"]
         return {queue["name"]: queue["waiting"] for queue in queues}
 
     until(lambda: sum(waiting()[queue] or 0 for queue in GROUP.queues) == 250)
-    page = requests.get(f"{world.served.url}/dashboard/groups/welcome/queues", timeout=60)
+    page = requests.get(f"{world.served.url}/dashboard/groups/welcome/queues", timeout=PATIENCE_S)
     assert all(f'data-after="waiting">{number}</td>' in page.text for number in waiting().values())
 
 

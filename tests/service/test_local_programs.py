@@ -1,7 +1,6 @@
 import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,17 +9,11 @@ from pathlib import Path
 
 import pytest
 import requests
-import tenacity
 
 from injector.errors import Misused
 from injector.local.owner import owned
 from injector.local.programs import FAILED_STARTS, Program, Programs
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.waiting import PATIENCE_S, free_port, listens, until
 
 
 @pytest.fixture
@@ -47,7 +40,7 @@ def programs(said: list[str]) -> Iterator[Programs]:
 
 def test_a_program_is_ready_when_start_returns(programs: Programs, web: Program) -> None:
     programs.start(web)
-    assert requests.get(web.ready_url, timeout=5).ok
+    assert requests.get(web.ready_url, timeout=PATIENCE_S).ok
 
 
 def test_a_killed_program_is_started_again(
@@ -59,7 +52,7 @@ def test_a_killed_program_is_started_again(
     programs.revive()
     assert programs.pids()["web"] != first
     assert said == ["web ended with -9; starting it again"]
-    assert requests.get(web.ready_url, timeout=5).ok
+    assert requests.get(web.ready_url, timeout=PATIENCE_S).ok
 
 
 def test_a_living_program_is_left_alone(programs: Programs, web: Program) -> None:
@@ -73,7 +66,7 @@ def test_stop_ends_every_program(programs: Programs, web: Program) -> None:
     programs.start(web)
     programs.stop()
     with pytest.raises(requests.ConnectionError):
-        requests.get(web.ready_url, timeout=5)
+        requests.get(web.ready_url, timeout=PATIENCE_S)
 
 
 def test_a_program_that_cannot_start_says_why(programs: Programs, tmp_path: Path) -> None:
@@ -122,18 +115,6 @@ with owned(folder) as lock, Programs(print, held=(lock,)) as programs:
 """
 
 
-def until_nothing_listens_on(port: int) -> None:
-    def is_free() -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) != 0
-
-    tenacity.Retrying(
-        stop=tenacity.stop_after_delay(20),
-        wait=tenacity.wait_fixed(0.02),
-        retry=tenacity.retry_if_result(lambda free: not free),
-    )(is_free)
-
-
 def children(pid: int) -> set[int]:
     return {int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
@@ -153,8 +134,8 @@ def test_programs_die_with_a_starter_that_is_killed(tmp_path: Path) -> None:
     port = free_port()
     with starter(tmp_path, port):
         pass
-    with owned(tmp_path, within_s=20):
-        until_nothing_listens_on(port)
+    with owned(tmp_path, within_s=PATIENCE_S):
+        until(lambda: not listens(port))
 
 
 def test_programs_die_even_if_their_lifeline_is_killed_as_well(tmp_path: Path) -> None:
@@ -164,7 +145,7 @@ def test_programs_die_even_if_their_lifeline_is_killed_as_well(tmp_path: Path) -
         (lifeline,) = (pid for pid, command in commands.items() if "lifeline" in command)
         process.send_signal(signal.SIGSTOP)
         os.kill(lifeline, signal.SIGKILL)
-    until_nothing_listens_on(port)
+    until(lambda: not listens(port))
 
 
 DIES_AT_FIRST = """
@@ -209,7 +190,7 @@ def test_a_program_that_dies_as_it_starts_again_is_tried_again(
     kill(programs)
     for _ in range(3):
         programs.revive()
-    assert requests.get(web.ready_url, timeout=5).ok
+    assert requests.get(web.ready_url, timeout=PATIENCE_S).ok
     assert sum("web did not start" in line for line in said) == 2
 
 
@@ -249,10 +230,10 @@ def test_what_a_dead_program_has_left_is_killed_before_it_starts_again(
         ready_url=f"http://127.0.0.1:{port}/",
     )
     programs.start(orphaning)
-    orphan = requests.get(orphaning.ready_url, timeout=5).text
+    orphan = requests.get(orphaning.ready_url, timeout=PATIENCE_S).text
     kill(programs)
     programs.revive()
-    assert requests.get(orphaning.ready_url, timeout=5).text != orphan
+    assert requests.get(orphaning.ready_url, timeout=PATIENCE_S).text != orphan
 
 
 def test_a_lifeline_that_is_killed_is_replaced(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 import requests
 
 from injector.local.target import Tally, TargetServer
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -20,25 +21,28 @@ def url() -> Iterator[str]:
 
 def test_a_target_tells_what_came_and_what_came_twice(url: str) -> None:
     for record in ("EDDF", "EDDH", "EDDF"):
-        assert requests.post(f"{url}/airports/{record}", data=b"{}", timeout=5).ok
-    tally = requests.get(f"{url}/tally", timeout=5).json()
+        assert requests.post(f"{url}/airports/{record}", data=b"{}", timeout=PATIENCE_S).ok
+    tally = requests.get(f"{url}/tally", timeout=PATIENCE_S).json()
     assert tally == {"received": 3, "distinct": 2, "doubled": ["airports/EDDF"]}
-    assert requests.get(f"{url}/deliveries", timeout=5).json() == {
+    assert requests.get(f"{url}/deliveries", timeout=PATIENCE_S).json() == {
         "airports/EDDF": 2,
         "airports/EDDH": 1,
     }
 
 
 def test_a_target_reads_the_record_from_an_escaped_path(url: str) -> None:
-    requests.post(f"{url}/t/a%2Fb%20c?x=1", timeout=5)
-    assert requests.get(f"{url}/deliveries", timeout=5).json() == {"t/a/b c": 1}
+    requests.post(f"{url}/t/a%2Fb%20c?x=1", timeout=PATIENCE_S)
+    assert requests.get(f"{url}/deliveries", timeout=PATIENCE_S).json() == {"t/a/b c": 1}
 
 
 def test_records_of_one_name_in_different_folders_are_told_apart(url: str) -> None:
     for folder in ("eu", "us"):
-        requests.post(f"{url}/{folder}/users/1", timeout=5)
-    assert requests.get(f"{url}/tally", timeout=5).json()["doubled"] == []
-    assert requests.get(f"{url}/deliveries", timeout=5).json() == {"eu/users/1": 1, "us/users/1": 1}
+        requests.post(f"{url}/{folder}/users/1", timeout=PATIENCE_S)
+    assert requests.get(f"{url}/tally", timeout=PATIENCE_S).json()["doubled"] == []
+    assert requests.get(f"{url}/deliveries", timeout=PATIENCE_S).json() == {
+        "eu/users/1": 1,
+        "us/users/1": 1,
+    }
 
 
 def test_a_target_that_is_started_again_goes_on_counting(tmp_path: Path) -> None:

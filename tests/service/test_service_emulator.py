@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
-import requests
 
 from injector.delivery.connection import Address, Connection
 from injector.delivery.creator import Delivery, make_creator
@@ -16,7 +15,8 @@ from injector.ledger import open_ledger
 from injector.ledger.ports import JobState
 from tests.bench import GROUP, MANIFEST, PARENT
 from tests.house import PERSON, QUEUE, SCHEDULER
-from tests.served import Served, await_ready, free_port, spawn, stop, submission, until
+from tests.served import Served, await_ready, spawn, stop, submission
+from tests.waiting import answers, free_port, until
 
 
 @dataclass
@@ -84,13 +84,6 @@ def start_service(folder, emulator, issuer):
         INJECTOR_OIDC_KEYS_URL=f"{issuer}/oauth2/v3/certs",
     )
     return Served(process, url, None, folder, log)
-
-
-def answers(url):
-    try:
-        return requests.get(url, timeout=5).ok
-    except requests.RequestException:
-        return False
 
 
 def test_a_job_runs_when_every_caller_shows_a_token_of_the_emulator(world):

@@ -25,8 +25,8 @@ from injector.staging import stage
 from injector.staging.source import source_of
 from tests.emulator.live import live_emulator
 from tests.house import House, settings_of
-from tests.served import until
 from tests.unit.test_local_layout import a_run
+from tests.waiting import PATIENCE_S, until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 AIRPORTS = Path(airportsdata.__file__).with_name("airports.csv")
@@ -90,13 +90,13 @@ def test_every_record_arrives_and_its_id_tells_the_copies_of_lost_answers(world,
     house, live, host = world
     sent = airports(tmp_path)
     lost = {"effect": "lost", "methods": ["Publish"], "every": 3, "code": "UNAVAILABLE"}
-    requests.put(f"{live.url}/control/faults", json={"faults": [lost]}, timeout=5)
+    requests.put(f"{live.url}/control/faults", json={"faults": [lost]}, timeout=PATIENCE_S)
     assert house.submit(submitted(house, tmp_path)).status_code == 201
     run(house)
     ids = Counter()
     wanted = {task_id("airport-messages", each.encode(), each) for each in sent}
     with received(subscription_of(TOPIC), host, lambda has: ids.update([has["injector-id"]])):
-        published = requests.get(f"{live.url}/control/topics", timeout=5).json()
+        published = requests.get(f"{live.url}/control/topics", timeout=PATIENCE_S).json()
         until(lambda: ids.total() >= published_in(published))
     assert set(ids) == wanted
     assert ids.total() - RECORDS == LOST * CHUNK

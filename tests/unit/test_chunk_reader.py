@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +22,7 @@ from tests.stagings import (
     stage_bytes,
     stage_path,
 )
+from tests.waiting import until
 
 ROWS = b"".join(b'{"id":%d}\n' % number for number in range(1000))
 
@@ -297,12 +297,10 @@ def start_staging(store):
 
 
 def wait_for_parts(store):
-    waited = threading.Event()
-    for _ in range(300):
-        if parts := [path for path in Path(store).rglob("part-*") if path.stat().st_size]:
-            return parts
-        waited.wait(0.1)
-    raise AssertionError("nothing was staged")
+    def parts():
+        return [path for path in Path(store).rglob("part-*") if path.stat().st_size]
+
+    return until(parts)
 
 
 def test_a_killed_staging_leaves_nothing_that_counts_and_the_next_one_cleans_up(tmp_path):

@@ -16,6 +16,7 @@ from injector.ledger import open_ledger
 from injector.ledger.engines import parse_url
 from injector.ledger.iam_login import LoginToken, own_credentials
 from tests.tokens import key_of
+from tests.waiting import PATIENCE_S
 
 ASKS_FOR_A_PASSWORD = b"R" + struct.pack("!ii", 8, 3)
 
@@ -145,5 +146,5 @@ def test_a_connection_shows_the_service_account_s_token(monkeypatch, tmp_path):
         shown = pool.submit(password_shown_to, server)
         with pytest.raises(Retryable):
             ledger.ping()
-        assert shown.result(10) == "an-access-token"
+        assert shown.result(PATIENCE_S) == "an-access-token"
     ledger.close()

@@ -11,6 +11,7 @@ from injector.local.layout import LocalRun
 from injector.local.origin import keep_origin, origin_of
 from injector.local.owner import owned
 from injector.local.up import GROUPS_FILE, prepare, started
+from tests.waiting import free_port
 
 
 def a_run(folder: Path, **changes: object) -> LocalRun:
@@ -81,9 +82,7 @@ def test_groups_that_cannot_be_read_are_refused(tmp_path: Path, written: bytes) 
 
 
 def test_one_port_for_two_programs_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with pytest.raises(Misused, match=f"port {port} is given to the service and the target"):
         prepare(a_run(tmp_path, service_port=port, target_port=port))
 
