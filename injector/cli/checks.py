@@ -25,7 +25,7 @@ from injector.ledger.tables import REVISION
 from injector.queue_names import so_many
 from injector.queues.access import admin_at, topics_at
 from injector.settings import Settings
-from injector.staging.folder import Folder
+from injector.staging.folder import Folder, remove_empty
 
 SKEW_S = 5.0
 ROLES = (
@@ -263,9 +263,7 @@ def _take_away(made: Sequence[Path]) -> None:
     """Remove the probe's folder, the first, and those above that nothing else is in meanwhile."""
     for probe in made[:1]:
         rmtree(probe, ignore_errors=True)
-    for folder in made[1:]:
-        with suppress(OSError):
-            folder.rmdir()
+    remove_empty(made[1:])
 
 
 def _limits(seen: Sequence[Mapping[str, object]]) -> str:

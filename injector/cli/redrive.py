@@ -17,11 +17,12 @@ from injector.cli.options import (
 )
 from injector.cli.output import count, print_json, say
 from injector.cli.picking import picks_by_outcome, picks_of_ranges
+from injector.cli.unregistered import registering
 from injector.errors import Misused
 from injector.manifest import load_manifest, parse_manifest
 from injector.manifest.schema import Manifest
 from injector.settings import read_settings
-from injector.staging import ChunkReader, Pick, Staged, stage_again
+from injector.staging import Before, ChunkReader, Pick, Staged, stage_again
 
 
 @click.command()
@@ -74,9 +75,12 @@ def command(  # noqa: PLR0913  (one for each option)
     manifest = _manifest(service, job, child, path)
     outcome = "open" if missing else "rejected"
     picks = picks_of_ranges(ranges, found) if ranges else picks_by_outcome(service, found, outcome)
+    store = store or _beside(found)
+    before = Before.staging(manifest.job, store)
     staged = _stage(found, picks, manifest, store)
-    confirm(f"Register {manifest.job} with {count(staged.records)} records?", is_sure=is_sure)
-    shown = _register(service, manifest, staged, parent=job, keeps_names=not ranges)
+    with registering(service, staged, before) as registration:
+        confirm(f"Register {manifest.job} with {count(staged.records)} records?", is_sure=is_sure)
+        shown, _ = registration.register(manifest, parent=job, keeps_names=not ranges)
     _tell_child(shown, staged, job, as_json=as_json)
 
 
@@ -123,21 +127,15 @@ def _json(document: Json) -> bytes:
     return msgspec.json.encode(document)
 
 
-def _stage(job: Json, picks: Iterator[Pick], manifest: Manifest, store: str | None) -> Staged:
+def _beside(job: Json) -> str:
+    """Return the job's store, which has a folder for each job, and in it one a staging."""
+    return str(job["store"]).rsplit("/", 2)[0]
+
+
+def _stage(job: Json, picks: Iterator[Pick], manifest: Manifest, store: str) -> Staged:
     """Stage the picked records as the child's, and say how many lines were passed over."""
-    settings, place = read_settings(), str(job["store"])
-    beside = place.rsplit("/", 2)[0]  # the store has a folder for each job, and in it one a staging
-    reader, clock = ChunkReader(place), settings.clock
-    staged, passed_over = stage_again(reader, picks, manifest, store or beside, clock=clock)
+    reader, clock = ChunkReader(str(job["store"])), read_settings().clock
+    staged, passed_over = stage_again(reader, picks, manifest, store, clock=clock)
     if passed_over:
         say(f"{count(passed_over)} lines were no record and are passed over", stderr=True)
     return staged
-
-
-def _register(
-    service: Service, manifest: Manifest, staged: Staged, *, parent: str, keeps_names: bool
-) -> Json:
-    facts: Json = msgspec.to_builtins(staged)
-    del facts["rejects"]
-    document = manifest.model_dump(mode="json")
-    return service.register(document, facts, parent=parent, keeps_names=keeps_names)[0]

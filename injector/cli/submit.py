@@ -5,7 +5,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
-import msgspec
 
 from injector.cli.client import Json, Service
 from injector.cli.findings import findings_of
@@ -18,11 +17,12 @@ from injector.cli.plan_view import show_plan, show_rejects, show_warnings
 from injector.cli.planning import Plan, make_plan
 from injector.cli.preflight import queue_problems
 from injector.cli.reading import Reading, reading_options, staging_bar
+from injector.cli.unregistered import registering
 from injector.errors import Misused
 from injector.groups import Group
 from injector.manifest.rendering import compile_job
-from injector.manifest.schema import Manifest
 from injector.settings import is_loopback, read_settings
+from injector.staging.before import Before
 from injector.staging.seal import Staged
 from injector.staging.stage import stage
 
@@ -50,7 +50,8 @@ def command(  # noqa: PLR0913  (one for each option)
     """Stage the records of MANIFEST in chunks, and register its job with the service.
 
     Submitting the same job again changes nothing; the same id with other content is refused.
-    Exits with 1 when there are more rejects than the manifest allows; then nothing is registered.
+    Exits with 1 when there are more rejects than the manifest allows; then nothing is registered,
+    and what was staged for it is removed again.
 
     Example: injector submit welcome.yaml --yes --watch
     """
@@ -61,10 +62,12 @@ def command(  # noqa: PLR0913  (one for each option)
     if not is_sure and not sys.stdin.isatty():
         raise click.UsageError("this is not a terminal, so nobody can be asked; add --yes")
     service = service_at(url)
-    plan, staged = stage_and_plan(service, manifest, reading, _store_for(service, store))
-    if not _is_wanted(plan, is_sure=is_sure):
-        return 1
-    _register(service, plan.manifest, staged, as_json=as_json)
+    plan, staged, before = stage_and_plan(service, manifest, reading, _store_for(service, store))
+    with registering(service, staged, before) as registration:
+        if not _is_wanted(plan, is_sure=is_sure):
+            return 1
+        job, is_new = registration.register(plan.manifest)
+    _tell(job, staged, is_new=is_new, as_json=as_json)
     if not follows:
         return 0
     from injector.cli.watch import watch  # noqa: PLC0415  (its bars are slow to load)
@@ -86,19 +89,24 @@ def _store_for(service: Service, store: str | None) -> str:
 
 def stage_and_plan(
     service: Service, path: Path, reading: Reading, store: str
-) -> tuple[Plan, Staged]:
-    """Stage the records, once the service knows the group, and plan the job that they make."""
+) -> tuple[Plan, Staged, Before]:
+    """Stage the records, once the service knows the group, and plan the job that they make.
+
+    Returns what the store had of the job before, too.
+    """
     settings = read_settings()
     manifest = reading.manifest(path)
     group = group_of(service.group(manifest.group))
     _check_queues(service, group)
     group = reading.group(manifest.group, settings) or group
     source = reading.source(manifest, path)
+    before = Before.staging(manifest.job, store)
     with reading.placed(path), staging_bar() as progress:
         staged = stage(source, manifest, store, clock=settings.clock, progress=progress)
     renderer = compile_job(manifest, group)
     findings = findings_of(staged, renderer, now=settings.clock.now())
-    return make_plan(manifest, group, findings, latency_s=reading.latency_s), staged
+    plan = make_plan(manifest, group, findings, latency_s=reading.latency_s)
+    return plan, staged, before
 
 
 def _check_queues(service: Service, group: Group) -> None:
@@ -136,17 +144,14 @@ def _way_out(plan: Plan) -> str:
     )
 
 
-def _register(service: Service, manifest: Manifest, staged: Staged, *, as_json: bool) -> None:
-    facts: Json = msgspec.to_builtins(staged)
-    del facts["rejects"]  # each chunk's receipt lists its own
-    job, is_new = service.register(manifest.model_dump(mode="json"), facts)
+def _tell(job: Json, staged: Staged, *, is_new: bool, as_json: bool) -> None:
     if as_json:
         print_json(job)
         return
     rejected = f", {count(staged.rejected)} of them rejected" if staged.rejected else ""
     verdict = "registered" if is_new else "is registered already; nothing new"
     records = f"{count(staged.records)} records{rejected}"
-    say(f"{manifest.job} {verdict}: {records}")
+    say(f"{job['id']} {verdict}: {records}")
     say(_next(job))
 
 

@@ -1,6 +1,7 @@
 """From a source of records to chunks that can be read one by one."""
 
 from injector.staging.again import Pick, stage_again
+from injector.staging.before import Before
 from injector.staging.below import is_below
 from injector.staging.chunk import Bad, Chunk
 from injector.staging.meter import Progress
@@ -13,6 +14,7 @@ from injector.staging.unstage import Held, look_at, unstage
 
 __all__ = [
     "Bad",
+    "Before",
     "Chunk",
     "ChunkReader",
     "Held",

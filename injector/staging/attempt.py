@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from injector.staging.files import is_local, speaking_of
-from injector.staging.folder import Folder
+from injector.staging.folder import Folder, remove_empty
 from injector.staging.seal import SEAL
 
 ABANDONED_AFTER_S = 24 * 3600.0
@@ -22,14 +22,16 @@ NAME = re.compile(r"([0-9]{12})-[0-9a-f]{8}")
 
 @contextmanager
 def attempt(job: Folder, *, now: float) -> Iterator[Folder]:
-    """Give a new folder, and remove it again if the staging in it fails."""
+    """Give a new folder; remove it, and those made for it, again if the staging in it fails."""
     sweep(job, now=now)
     folder = job / f"{int(now):012d}-{secrets.token_hex(4)}"
+    made = folder.absent()
     with _locked(folder):
         try:
             yield folder
         except BaseException:
             folder.remove()
+            remove_empty(made)
             raise
 
 

@@ -1,6 +1,7 @@
 """A folder of the chunk store: local, or a prefix in a bucket."""
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,3 +111,10 @@ class Folder:
         with speaking_of(self.url):
             if self.fs.exists(self.path):
                 self.fs.rm(self.path, recursive=True)
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove those of the folders, in that order, that nothing is in."""
+    for folder in folders:
+        with suppress(OSError):  # the system refuses to remove one that is not empty
+            folder.rmdir()

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from injector.errors import NotFound
 from injector.staging.attempt import LOCK, NAME
 from injector.staging.files import is_local
-from injector.staging.folder import Folder
+from injector.staging.folder import Folder, remove_empty
 from injector.staging.reader import ORIGINS
 from injector.staging.seal import INDEX, SEAL, read_seal
 
@@ -81,6 +80,5 @@ def _remove_if_empty(folder: Folder) -> None:
     """Remove the staging's folder, and its job's, where nothing else is in them."""
     if not is_local(folder.fs):
         return  # a bucket has no folders
-    with suppress(OSError):  # the system refuses to remove one that is not empty
-        Path(folder.path).rmdir()
-        Path(folder.path).parent.rmdir()
+    place = Path(folder.path)
+    remove_empty((place, place.parent))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from injector.cli.main import run
+from injector.clock import SystemClock
 from tests.cli_samples import FINISHED, JOB, MANIFEST, QUEUES, URL, read
 
 GROUP = {
@@ -88,15 +89,84 @@ def test_job_that_has_ended_is_not_to_be_followed_but_accounted_for(known, capsy
     assert "injector watch" not in said
 
 
-def test_same_id_with_other_content_exits_with_2(known, capsys):
-    known.post(f"{URL}/jobs", status=409, json={"detail": "job welcome has other content"})
+def named_by(web, *jobs: str):
+    """Let the service say whose jobs have their chunks in a folder."""
+    web.get(f"{URL}/jobs", json={"jobs": [{"id": job} for job in jobs], "next": None})
+
+
+def refuse(web):
+    web.post(f"{URL}/jobs", status=409, json={"detail": "job welcome has other content"})
+
+
+def stagings(folder):
+    return list((folder / ".injector/chunks/welcome").iterdir())
+
+
+def test_same_id_with_other_content_exits_with_2_and_leaves_nothing(folder, known, capsys):
+    refuse(known)
+    named_by(known)
+    before = set(folder.iterdir())
     assert run(["submit", "m.yaml", "--yes"]) == 2
     assert "job welcome has other content" in capsys.readouterr().err
+    assert set(folder.iterdir()) == before
+
+
+def test_refused_submit_leaves_what_a_job_or_an_earlier_submit_has(folder, known):
+    known.post(f"{URL}/jobs", status=201, json=JOB)
+    assert run(["submit", "m.yaml", "--yes"]) == 0
+    (first,) = stagings(folder)
+    known.replace("POST", f"{URL}/jobs", status=409, json={"detail": "no"})
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert stagings(folder) == [first]
+    (folder / "users.csv").write_text("user_id\n1\n")
+    named_by(known)
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert stagings(folder) == [first]
+
+
+def test_refused_submit_leaves_chunks_that_a_job_names_meanwhile(folder, known):
+    refuse(known)
+    named_by(known, "welcome")
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert len(stagings(folder)) == 1
+
+
+def test_submit_whose_end_nobody_knows_keeps_its_chunks(folder, known, monkeypatch):
+    monkeypatch.setattr(SystemClock, "sleep", lambda *_: None)
+    known.post(f"{URL}/jobs", status=503, json={"detail": "the ledger is away"})
+    assert run(["submit", "m.yaml", "--yes"]) == 3
+    assert len(stagings(folder)) == 1
+
+
+def test_chunks_that_cannot_be_taken_back_are_told(folder, known, monkeypatch, capsys):
+    monkeypatch.setattr(SystemClock, "sleep", lambda *_: None)
+    refuse(known)
+    known.get(f"{URL}/jobs", status=503, json={"detail": "the ledger is away"})
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    (left,) = stagings(folder)
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "injector: job welcome has other content"
+    assert any(f"its chunks stay at {left}: " in line for line in said)
+
+
+def test_submit_of_a_job_that_has_its_chunks_elsewhere_leaves_none(folder, known):
+    known.post(f"{URL}/jobs", status=200, json={**JOB, "store": "gs://b/c/welcome/1"})
+    named_by(known)
+    assert run(["submit", "m.yaml", "--yes"]) == 0
+    assert not (folder / ".injector").exists()
+
+
+def test_records_that_cannot_be_staged_leave_no_folder(folder, known):
+    (folder / "users.csv").write_text("id\n1\n")
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert not (folder / ".injector").exists()
 
 
 def test_too_many_rejects_register_nothing(folder, known, capsys):
+    named_by(known)
     (folder / "m.yaml").write_text(MANIFEST + "stop_when_rejected: 1\n")
     assert run(["submit", "m.yaml", "--yes"]) == 1
+    assert not (folder / ".injector").exists()
     said = capsys.readouterr().err.replace("\n", " ")
     assert "nothing is registered; " in said
     assert "Mend the records, or allow more in the manifest, such as stop_when_rejected: " in said

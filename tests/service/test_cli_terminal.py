@@ -34,6 +34,7 @@ JOB = {
 FINISHED = {**JOB, "state": "finished", "created": 1000, "finished_at": 61.0}
 GROUP = {"name": "welcome", "injector_queues": [], "queues": 4, "topic": None, "ramp": {}}
 QUEUES = {"queues": []}
+NO_JOBS = {"jobs": [], "next": None}
 LOOKS = ["GET /groups/welcome", "GET /groups/welcome/queues"]
 MANIFEST = """\
 job: welcome
@@ -123,12 +124,20 @@ def test_colour_is_used_on_a_terminal_and_not_under_no_color(folder):
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "posts"), [("n\n", 1, []), ("y\n", 0, ["POST /jobs"]), ("\x04", 130, [])]
+    ("answer", "code", "then"),
+    [
+        ("y\n", 0, ["POST /jobs"]),
+        ("n\n", 1, ["GET /jobs", "GET /jobs"]),  # whose chunks they are, before they go
+        ("\x04", 130, ["GET /jobs", "GET /jobs"]),
+    ],
+    ids=["yes", "no", "nothing"],
 )
-def test_submit_asks_and_does_what_is_answered(folder, answer, code, posts):
-    with service([GROUP, QUEUES, FINISHED]) as (url, asked):
+def test_submit_asks_and_does_what_is_answered(folder, answer, code, then):
+    is_yes = code == 0
+    with service([GROUP, QUEUES, FINISHED if is_yes else NO_JOBS]) as (url, asked):
         ended, shown = run_on_terminal(["submit", "m.yaml", "--service", url], folder, answer)
-    assert (ended, asked) == (code, [*LOOKS, *posts])
+    assert (ended, [line.partition("?")[0] for line in asked]) == (code, [*LOOKS, *then])
+    assert len(list(folder.rglob("staged.json"))) == is_yes
     assert "Traceback" not in shown
     if code != 130:
         assert "Create 1 tasks?" in shown
