@@ -130,6 +130,9 @@ class Settings(BaseModel):
     platforms_host: Address | None = Field(
         None, description="HOST:PORT of what stands in for Cloud Run and App Engine in local runs"
     )
+    target_url: Url | None = Field(
+        None, description="where the target of a local run is called, for new manifests"
+    )
     token: str = Field(
         "", repr=False, description="what gcloud auth print-identity-token prints, to call with"
     )

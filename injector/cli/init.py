@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import click
 
 from injector.cli.options import json_option
 from injector.cli.output import print_json
 from injector.errors import Misused
+from injector.settings import read_settings_without_groups
 
 MANIFEST = """\
 # A job of injector. Check it by `injector plan {file}`, and send it by
@@ -50,12 +52,14 @@ task:
 MESSAGE = """\
 message:
   data: record  # the record as JSON; or none; or a template of your own
-  # attributes: {{kind: "user.{{kind}}"}}  # {{field}} is filled from the record
-  # ordering_key: {{field: user_id}}  # keeps the order within a chunk; then nothing is hedged
+  # attributes: {kind: "user.{kind}"}  # {field} is filled from the record
+  # ordering_key: {field: user_id}  # keeps the order within a chunk; then nothing is hedged
 """
 
 COLUMN = 46
 """Where the remarks stand, two spaces after all but the longest lines."""
+
+LOCAL_TARGET = "http://127.0.0.1:8090"
 
 QUEUES = ("local", "a queue group of the service")
 TOPIC = ("local-topic", "a group whose destination is a topic")
@@ -68,9 +72,7 @@ TOPIC = ("local-topic", "a group whose destination is a topic")
     "--group", help=f"The queue group [{QUEUES[0]}; with --topic {TOPIC[0]}, which you make]."
 )
 @click.option("--records", default="users.csv", show_default=True, help="Where the records are.")
-@click.option(
-    "--url", default="http://127.0.0.1:8090/", show_default=True, help="Whom the tasks call."
-)
+@click.option("--url", help="Whom the tasks call [the target of `injector up`, on its usual port].")
 @click.option(
     "--identity",
     default="index",
@@ -87,7 +89,7 @@ def command(  # noqa: PLR0913  (one for each option)
     job: str,
     group: str | None,
     records: str,
-    url: str,
+    url: str | None,
     identity: str,
     is_message: bool,
     force: bool,
@@ -105,14 +107,14 @@ def command(  # noqa: PLR0913  (one for each option)
     usual, what = TOPIC if is_message else QUEUES
     text = _aligned(
         MANIFEST.format(
-            file=file,
-            job=job,
-            group=group or usual,
+            file=_for_a_shell(file),
+            job=_value(job),
+            group=_value(group or usual),
             what=what,
-            records=records,
+            records=_value(records),
             identity=_identity(identity),
             others="  # or content, or {field: user_id}" if identity == "index" else "",
-            becomes=(MESSAGE if is_message else TASK).format(url=url),
+            becomes=MESSAGE if is_message else TASK.format(url=_value(url or _local_target())),
         )
     )
     _write(file, text)
@@ -131,31 +133,46 @@ def _write(file: Path, text: str) -> None:
         raise Misused(f"{file}: {error.strerror}; name a file that can be written") from error
 
 
+def _local_target() -> str:
+    """Return whom the tasks of a run on this machine call."""
+    return f"{read_settings_without_groups().target_url or LOCAL_TARGET}/"
+
+
+def _for_a_shell(file: Path) -> str:
+    """Write the file's name for a remark, as a shell takes it."""
+    return quote(str(file)) if str(file).isprintable() else "FILE"
+
+
 def _identity(wanted: str) -> str:
     """Write the identity as the manifest has it; what is neither word is a field's name."""
     if wanted in {"index", "content"}:
         return wanted
-    return f"{{field: {wanted if _reads_as_it_is(wanted) else _quoted(wanted)}}}"
+    return f"{{field: {_value(wanted, within='{{field: {}}}')}}}"
 
 
-def _reads_as_it_is(name: str) -> bool:
-    """Say whether a manifest that has the name without quotes gives back the same text."""
-    from injector.manifest.document import read_document  # noqa: PLC0415  (only a field needs it)
+def _value(text: str, *, within: str = "{}") -> str:
+    """Write the text as the value of a key, quoted where a manifest would read it otherwise."""
+    return text if _reads_as_it_is(text, within) else _quoted(text)
+
+
+def _reads_as_it_is(text: str, within: str) -> bool:
+    """Say whether a manifest that has the text without quotes gives back the same."""
+    from injector.manifest.document import read_document  # noqa: PLC0415  (YAML is slow to load)
     from injector.manifest.nodes import Plain  # noqa: PLC0415
 
     try:
-        document = read_document(f"identity: {{field: {name}}}")
+        document = read_document(f"key: {within.format(text)}  # a remark")
     except Misused:
         return False
     match document.value:
-        case {"identity": {"field": Plain(kind="text") as read}}:
-            return read == name and not document.problems
+        case {"key": Plain(kind="text") as read} | {"key": {"field": Plain(kind="text") as read}}:
+            return read == text and text.isprintable() and not document.problems
     return False
 
 
-def _quoted(name: str) -> str:
-    """Quote the name as YAML does, without a sign that could be taken for a remark."""
-    plain = (each if each.isprintable() and each not in '"#\\' else _escaped(each) for each in name)
+def _quoted(text: str) -> str:
+    """Quote the text as YAML does, without a sign that could be taken for a remark."""
+    plain = (each if each.isprintable() and each not in '"#\\' else _escaped(each) for each in text)
     return f'"{"".join(plain)}"'
 
 

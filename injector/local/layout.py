@@ -51,8 +51,19 @@ class LocalRun:
         return f"http://127.0.0.1:{self.service_port}"
 
     @property
+    def control_url(self) -> str:
+        """Return where the emulator is controlled, and shows what it has."""
+        return f"http://127.0.0.1:{self.control_port}"
+
+    @property
+    def target_url(self) -> str:
+        """Return the target's base URL; empty where there is none."""
+        return f"http://127.0.0.1:{self.target_port}" if self.target_port is not None else ""
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """Return what the service and the commands need to work with this run."""
+        target = {"INJECTOR_TARGET_URL": self.target_url} if self.target_url else {}
         return {
             "CLOUDTASKS_EMULATOR_HOST": f"127.0.0.1:{self.emulator_port}",
             "INJECTOR_AUTH": "off",
@@ -62,6 +73,7 @@ class LocalRun:
             "INJECTOR_LEDGER_URL": f"sqlite:///{self.folder / 'ledger.db'}",
             "INJECTOR_SERVICE_URL": self.service_url,
             "INJECTOR_STORE_URL": str(self.folder / "chunks"),
+            **target,
             "PUBSUB_EMULATOR_HOST": f"127.0.0.1:{self.emulator_port}",
         }
 
@@ -81,7 +93,7 @@ class LocalRun:
                 *(subscription_of(topic) for topic in self.topics),
             ),
             log=self._log("target"),
-            ready_url=f"http://127.0.0.1:{port}/tally",
+            ready_url=f"{self.target_url}/tally",
         )
 
     def _emulator(self) -> Program:
@@ -100,7 +112,7 @@ class LocalRun:
                 *topics,
             ),
             log=self._log("emulator"),
-            ready_url=f"http://127.0.0.1:{self.control_port}/healthz",
+            ready_url=f"{self.control_url}/healthz",
         )
 
     def _service(self) -> Program:

@@ -50,7 +50,7 @@ def started(
         for program in prepared.programs():
             programs.start(program)
             announce(f"{program.name} is up, its log is {program.log}")
-        announce(_ready(run))
+        announce(ready(run))
         yield programs
 
 
@@ -81,10 +81,14 @@ def _told(run: LocalRun) -> str:
     )
 
 
-def _ready(run: LocalRun) -> str:
+def ready(run: LocalRun) -> str:
     """Say that it can be used, where to look, and how its time goes by."""
+    target = f", the target's count at {run.target_url}/tally" if run.target_url else ""
     clock = "" if run.speed == 1.0 else f"; its clock runs {run.speed:g} times as fast as yours"
-    return f"ready: the dashboard is at {run.service_url}{clock}"
+    return (
+        f"ready: the dashboard is at {run.service_url}{target}, "
+        f"the emulator's control at {run.control_url}{clock}"
+    )
 
 
 def _exports(run: LocalRun) -> Iterator[str]:

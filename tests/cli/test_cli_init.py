@@ -47,6 +47,47 @@ def test_init_writes_any_field_so_that_the_manifest_gives_it_back(tmp_path_facto
     assert (field, getattr(field, "kind", "text")) == (name, "text")
 
 
+@given(
+    words=st.fixed_dictionaries(
+        {name: st.text(min_size=1) for name in ("job", "group", "records", "url")}
+    )
+)
+@example(words={"job": "no", "group": "- a", "records": "a: b # c", "url": "{x}: 'y\""})
+@example(words={"job": "1", "group": "--- |", "records": "*.csv", "url": "&a !b"})
+@example(words={"job": "é\u2028", "group": "~", "records": "a  # b", "url": "%x\ud800"})
+def test_init_writes_any_word_so_that_the_manifest_gives_it_back(tmp_path_factory, words):
+    path = str(tmp_path_factory.getbasetemp() / "words.yaml")
+    said = [f"--{name}={word}" for name, word in words.items()]
+    assert run(["init", path, "--force", *said]) == 0
+    document = read_document(Path(path))
+    assert document.problems == ()
+    read = {name: document.value[name] for name in ("job", "group", "records")}
+    read["url"] = document.value["task"]["http"]["url"]
+    assert read == words
+    assert {getattr(word, "kind", "text") for word in read.values()} == {"text"}
+
+
+def test_init_quotes_no_word_that_reads_as_it_is(folder):
+    assert run(["init", "--url", "https://é.example/{user_id}?a=b:c#d"]) == 0
+    text = (folder / "job.yaml").read_text()
+    assert re.search(r"^    url: https://é\.example/\{user_id\}\?a=b:c#d\b", text, re.MULTILINE)
+
+
+def test_init_calls_the_target_of_the_run_that_the_environment_names(folder, monkeypatch):
+    assert run(["init", "usual.yaml"]) == 0
+    monkeypatch.setenv("INJECTOR_TARGET_URL", "http://127.0.0.1:29090")
+    assert run(["init", "other.yaml"]) == 0
+    urls = [load_manifest(folder / name).task.http.url for name in ("usual.yaml", "other.yaml")]
+    assert urls == ["http://127.0.0.1:8090/", "http://127.0.0.1:29090/"]
+
+
+def test_init_names_the_file_as_a_shell_takes_it(folder):
+    assert run(["init", "my job.yaml"]) == 0
+    assert "`injector plan 'my job.yaml'`" in (folder / "my job.yaml").read_text()
+    assert run(["init", "a\nb: c.yaml"]) == 0
+    assert load_manifest(folder / "a\nb: c.yaml").job == "my-job"
+
+
 def test_remarks_of_a_new_manifest_stand_in_one_column_or_above(folder):
     run(["init", "--job", "a-job-of-a-rather-long-name-that-leaves-no-room"])
     lines = (folder / "job.yaml").read_text().splitlines()

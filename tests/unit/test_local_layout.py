@@ -10,7 +10,7 @@ from injector.errors import Misused
 from injector.local.layout import LocalRun
 from injector.local.origin import keep_origin, origin_of
 from injector.local.owner import owned
-from injector.local.up import GROUPS_FILE, prepare, started
+from injector.local.up import GROUPS_FILE, prepare, ready, started
 from tests.waiting import free_port
 
 
@@ -44,6 +44,24 @@ def test_a_fan_out_has_as_much_of_this_machines_time_by_a_fast_clock(
 
 def test_a_run_at_speed_one_keeps_the_machines_time(tmp_path: Path) -> None:
     assert a_run(tmp_path).clock == SystemClock()
+
+
+@pytest.mark.parametrize(
+    ("port", "told", "environment"),
+    [
+        (29090, ", the target's count at http://127.0.0.1:29090/tally", "http://127.0.0.1:29090"),
+        (None, "", None),
+    ],
+)
+def test_a_run_that_is_ready_says_where_its_target_and_the_control_port_are(
+    tmp_path: Path, port: int | None, told: str, environment: str | None
+) -> None:
+    run = a_run(tmp_path, service_port=28080, control_port=28124, target_port=port)
+    assert ready(run) == (
+        f"ready: the dashboard is at http://127.0.0.1:28080{told}, "
+        "the emulator's control at http://127.0.0.1:28124"
+    )
+    assert run.environment.get("INJECTOR_TARGET_URL") == environment
 
 
 def test_a_run_may_have_no_target(tmp_path: Path) -> None:
