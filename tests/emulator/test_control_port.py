@@ -89,6 +89,23 @@ def test_story_of_a_task_is_told_while_it_waits_and_afterwards(live):
     assert call(live, "GET", f"/control/finished?queue={QUEUE}")["tasks"][0]["name"] == name
 
 
+def test_finished_tasks_come_in_pages(live):
+    names = [task(live).name for _ in range(3)]
+    for name in names:
+        live.client.delete_task(name=name)
+    first = call(live, "GET", f"/control/finished?queue={QUEUE}&limit=2")
+    token = first["next_page_token"]
+    rest = call(live, "GET", f"/control/finished?queue={QUEUE}&page_token={token}")
+    told = [each["name"] for each in first["tasks"] + rest["tasks"]]
+    assert (told, len(first["tasks"])) == (names[::-1], 2)
+    assert rest["next_page_token"] == ""
+    odd = requests.get(f"{live.url}/control/finished?page_token={token}", timeout=10)
+    assert (odd.status_code, odd.json()["detail"]) == (
+        400,
+        "The page token belongs to another list or filter.",
+    )
+
+
 def test_task_that_never_was_has_no_story(live):
     answer = requests.get(f"{live.url}/control/tasks/{QUEUE}/tasks/none", timeout=PATIENCE_S)
     assert answer.status_code == 404

@@ -1,6 +1,10 @@
 """Records of what happened stay within bounds, however long a run lasts."""
 
+from itertools import count
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from injector.emulator.records.history import History
 from injector.emulator.records.series import Series
@@ -50,6 +54,54 @@ def test_finished_tasks_are_the_ten_thousand_latest(queue):
     for number in range(10_001):
         finish(history, queue, Task(str(number), b"form", 0.0, 0.0))
     assert [history.finished[0].name, len(history.finished)] == ["q/tasks/1", 10_000]
+
+
+def read_pages(history, queue, limit, meanwhile=lambda: None):
+    names, before = [], None
+    while True:
+        page, before = history.page(queue, limit=limit, before=before)
+        assert len(page) <= limit
+        names += [one.name for one in page]
+        if before is None:
+            return names
+        meanwhile()
+
+
+@given(
+    ended=st.lists(st.sampled_from(["q", "q2"]), max_size=30),
+    limit=st.integers(1, 10),
+    more=st.integers(0, 3),
+)
+def test_pages_of_finished_tasks_add_up_to_all_of_them_though_others_end_meanwhile(
+    ended, limit, more
+):
+    history, numbers = History(), count()
+
+    def end(name):
+        queue = Queue(name, Limits(), OFF, now=0.0)
+        finish(history, queue, Task(str(next(numbers)), b"form", 0.0, 0.0))
+
+    for name in ended:
+        end(name)
+    for asked in ("q", "q2", ""):
+        named = [one.name for one in reversed(history.finished)]
+        wanted = [name for name in named if name.startswith(f"{asked}/" if asked else "")]
+        assert read_pages(history, asked, limit, lambda: [end("q") for _ in range(more)]) == wanted
+
+
+def test_pages_go_on_where_tasks_are_forgotten_meanwhile(queue):
+    history = History()
+    for number in range(10_000):
+        finish(history, queue, Task(str(number), b"form", 0.0, 0.0))
+    _, before = history.page("q", limit=1000, before=None)
+    for number in range(10_000, 10_500):
+        finish(history, queue, Task(str(number), b"form", 0.0, 0.0))
+    page, before = history.page("q", limit=8_400, before=before)
+    assert (page[0].name, page[-1].name, len(page)) == ("q/tasks/8999", "q/tasks/600", 8_400)
+    page, before = history.page("q", limit=1000, before=before)
+    assert ([page[0].name, page[-1].name], before) == (["q/tasks/599", "q/tasks/500"], None)
+    history.clear()
+    assert history.page("q", limit=10, before=5_000) == ([], None)
 
 
 def test_series_without_a_point_for_a_day_is_dropped():

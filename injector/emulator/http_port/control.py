@@ -1,7 +1,6 @@
 """Control for tests: clock, faults, reset, waiting, and what became of tasks."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import asdict
 from math import inf, isfinite
 from typing import Annotated, Literal, TypeVar
@@ -9,11 +8,12 @@ from typing import Annotated, Literal, TypeVar
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from injector.emulator.api import pages
 from injector.emulator.faults.reading import read_plan, show_receipt
 from injector.emulator.http_port.sight import queue_rows
 from injector.emulator.parts import Parts
-from injector.emulator.records.history import Finished
 from injector.emulator.resetting import reset
+from injector.emulator.rpc import RpcError
 from injector.emulator.timeline import LATEST_S, Timeline
 from injector.errors import Misused, NotFound
 
@@ -136,16 +136,18 @@ async def show_task(parts: Parts, request: web.Request) -> web.Response:
 
 
 async def show_finished(parts: Parts, request: web.Request) -> web.Response:
-    """List the tasks that ended last, newest first."""
-    queue = request.query.get("queue", "")
-    found = list(_finished(parts, queue, int(_seconds(request.query.get("limit", "100")))))
-    return web.json_response({"tasks": [asdict(task) for task in found]})
-
-
-def _finished(parts: Parts, queue: str, limit: int) -> Iterator[Finished]:
-    matching = (t for t in reversed(parts.history.finished) if t.name.startswith(queue))
-    for _, task in zip(range(min(limit, _MOST_LISTED)), matching, strict=False):
-        yield task
+    """List the tasks that ended last, newest first, page by page."""
+    asked, queue, now = request.query, request.query.get("queue", ""), parts.clock.now()
+    limit = pages.size(int(_seconds(asked.get("limit", "100"))), _MOST_LISTED)
+    try:
+        before = pages.read(asked.get("page_token", ""), scope=queue, now=now)
+    except RpcError as error:
+        raise Misused(error.message) from error
+    found, following = parts.history.page(
+        queue, limit=limit, before=int(before) if before else None
+    )
+    token = "" if following is None else pages.write(str(following), scope=queue, now=now)
+    return web.json_response({"tasks": [asdict(task) for task in found], "next_page_token": token})
 
 
 def _depth(parts: Parts, name: str) -> int:

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from itertools import count, islice
 
 from injector.emulator.state.queue import Queue
 from injector.emulator.state.registry import Witness
@@ -48,6 +49,25 @@ class History(Witness):
     finished: deque[Finished] = field(default_factory=deque)
     _attempts: OrderedDict[str, deque[Tried]] = field(default_factory=OrderedDict)
     _kept: int = 0
+    _forgotten: int = 0
+
+    def page(
+        self, queue: str, *, limit: int, before: int | None
+    ) -> tuple[list[Finished], int | None]:
+        """Return `limit` tasks that ended last, newest first, and before which the next page is.
+
+        Of one queue, or of all if it is empty. A place counts the tasks that have ended, so it
+        means the same after more have; None is before the first page and behind the last.
+        """
+        there = len(self.finished)
+        end = there if before is None else max(0, min(there, before - self._forgotten))
+        older = islice(reversed(self.finished), there - end, None)
+        places = count(self._forgotten + end - 1, -1)
+        of = f"{queue}/tasks/" if queue else ""
+        matching = ((at, one) for at, one in zip(places, older) if one.name.startswith(of))  # noqa: B905  (places have no end)
+        found = list(islice(matching, limit + 1))
+        following = found[limit - 1][0] if len(found) > limit else None
+        return [one for _, one in found[:limit]], following
 
     def attempts(self, name: str) -> tuple[Tried, ...]:
         """Return the attempts of a task that have ended, oldest first, also of a finished one."""
@@ -61,6 +81,7 @@ class History(Witness):
 
     def clear(self) -> None:
         """Forget everything."""
+        self._forgotten += len(self.finished)
         self.finished.clear()
         self._attempts.clear()
         self._kept = 0
@@ -108,3 +129,4 @@ class History(Witness):
         self._kept += len(done.attempts)
         while len(finished) > _MOST_FINISHED or self._kept > _MOST_KEPT:
             self._kept -= len(finished.popleft().attempts)
+            self._forgotten += 1
