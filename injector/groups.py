@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from injector.errors import Misused
 from injector.pacing.ramp import QUEUE_MAX_RATE, Ramp
+from injector.queue_names import so_many
 
 MAX_QUEUES = 10_000
 
@@ -113,7 +114,7 @@ def _group_rate_problem(rate: float, limit: float, injector_queues: int) -> str:
         return problem
     if rate > limit:
         return (
-            f"{rate:g}/s is above the {limit:g}/s that {injector_queues} injector queue(s) can "
+            f"{rate:g}/s is above the {limit:g}/s that {so_many(injector_queues, 'injector')} can "
             f"dispatch; lower it, or add injector queues, one for each {QUEUE_MAX_RATE:g}/s"
         )
     return ""

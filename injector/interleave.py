@@ -14,6 +14,8 @@ from itertools import pairwise
 
 from injector.errors import Misused
 from injector.pacing.ramp import QUEUE_MAX_RATE, SAFE_INTERVAL_S
+from injector.queue_names import so_many
+from injector.wording import are
 
 MOST_NEW = 0.5
 MAX_QUEUE_ID = 100
@@ -58,7 +60,7 @@ def bound_problems(
     """
     if new > queues * MOST_NEW:
         yield (
-            f"{new} new queues are {new / queues:.0%} of the {queues} there are; "
+            f"{so_many(new, 'new')} {are(new)} {new / queues:.0%} of the {queues} there are; "
             f"at most 50 % may be new at once: {int(queues * MOST_NEW)}"
         )
     each = creates_per_s / (queues + new)
@@ -103,7 +105,7 @@ def _next(letter: str) -> str:
 
 def _names_problem(queues: Sequence[str], new: Sequence[str]) -> str:
     if not new:
-        return f"{len(queues)} queue(s) leave no room for half as many; expand on the curve instead"
+        return f"{so_many(len(queues))}: no room for half as many; expand on the curve instead"
     long = next((name for name in new if len(name.rpartition("/")[2]) > MAX_QUEUE_ID), "")
     if long:
         return f"{long} is over the {MAX_QUEUE_ID} characters that a queue id may have"

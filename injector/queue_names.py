@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from injector.wording import counted
+
 
 @dataclass(frozen=True, slots=True)
 class _Run:
@@ -68,5 +70,4 @@ def _pieces(name: str) -> tuple[str, str, str]:
 
 def so_many(queues: int, kind: str = "") -> str:
     """Write how many queues there are: 1 queue, 1,000 queues, 2 new queues."""
-    words = (f"{queues:,}", kind, "queue" if queues == 1 else "queues")
-    return " ".join(filter(None, words))
+    return counted(queues, f"{kind} queue" if kind else "queue")

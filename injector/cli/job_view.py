@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from injector.cli.output import count, creates, moment, span
+from injector.wording import counted
 
 ENDED = ("finished", "cancelled", "failed")
 REJECT_HEADINGS = (">line", ">record", "reason")
@@ -29,7 +30,7 @@ def describe(job: Mapping[str, object]) -> dict[str, str]:
         "job": str(job["id"]),
         "group": str(job["group"]),
         "state": f"{job['state']}{reason}",
-        "records": f"{count(job['records'])} in {count(job['chunks'])} chunks",
+        "records": f"{count(job['records'])} in {counted(number(job, 'chunks'), 'chunk')}",
         "created": count(job["created"]),
         "existed": count(job["existed"]),
         "rejected": _rejected(job),
@@ -78,7 +79,7 @@ def waiting(job: Mapping[str, object]) -> str:
         f"{each['queue']} takes nothing since {moment(each['since'])} ({each['code']})"
         for each in sick
     )
-    return f"{count(chunks)} chunks" + (f": {queues}" if queues else "")
+    return counted(chunks, "chunk") + (f": {queues}" if queues else "")
 
 
 def taken_back(job: Mapping[str, object]) -> str:
@@ -88,7 +89,7 @@ def taken_back(job: Mapping[str, object]) -> str:
         return ""
     rest = "" if found["done"] else f", chunk {found['chunks_done']} of {found['chunks']}"
     return (
-        f"{count(found['deleted'])} tasks deleted, "
+        f"{counted(number(found, 'deleted'), 'task')} deleted, "
         f"{count(found['gone'])} had run or were never created{rest}"
     )
 

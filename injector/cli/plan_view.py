@@ -11,6 +11,7 @@ from injector.cli.planning import Plan, sample_json
 from injector.delivery.ports import Create
 from injector.estimate import Step
 from injector.pacing.plan import API_QUOTA
+from injector.wording import counted
 
 REJECTS_SHOWN = 20
 STEPS_SHOWN = 20
@@ -61,7 +62,7 @@ def _figures(plan: Plan) -> dict[str, str]:
         f"({count(plan.rejects_allowed)} allowed)",
         **_blank(findings),
         **_repeats(findings),
-        "chunks": f"{count(found.chunks)} injector tasks of up to 100 records",
+        "chunks": f"{counted(found.chunks, 'injector task')} of up to 100 records",
         "time to create": span(found.seconds),
         "time to finish": span(plan.finished_s),
         "peak": f"{rate(found.peak_create_rate)} creates/s",

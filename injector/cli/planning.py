@@ -12,6 +12,7 @@ from injector.manifest.schema import Manifest
 from injector.pacing.plan import API_QUOTA, Capacity, advise, times, within_quota
 from injector.pacing.ramp import CHUNK, Ramp
 from injector.publish_wire import ID_ATTRIBUTE
+from injector.wording import are, counted
 
 BODY_SHOWN = 400
 PRICED_UP_TO = 5_000_000_000
@@ -187,6 +188,7 @@ def _warnings(
     allowed = manifest.rejects_allowed(findings.records)
     if findings.rejected > allowed:
         limit = f"stop_when_rejected: {manifest.stop_when_rejected} allows {allowed:,}"
-        yield f"{findings.rejected:,} records are rejected, and {limit}"
+        rejected = findings.rejected
+        yield f"{counted(rejected, 'record')} {are(rejected)} rejected, and {limit}"
     if found.operations > PRICED_UP_TO:
         yield "above 5 thousand million operations a month the price is a matter of contract"

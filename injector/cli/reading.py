@@ -21,6 +21,7 @@ from injector.manifest.schema import Manifest
 from injector.settings import Settings
 from injector.staging.meter import Progress as Read
 from injector.staging.source import Source, source_of
+from injector.wording import counted
 
 STANDARD_INPUT = "-"
 
@@ -160,7 +161,7 @@ def staging_bar() -> Iterator[Callable[[Read], None]]:
                 task,
                 total=progress.bytes_total,
                 completed=progress.bytes_read,
-                note=f"{count(progress.records)} records, {count(progress.rejected)} rejected",
+                note=f"{counted(progress.records, 'record')}, {count(progress.rejected)} rejected",
             )
 
         yield show

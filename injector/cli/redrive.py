@@ -23,6 +23,7 @@ from injector.manifest import load_manifest, parse_manifest
 from injector.manifest.schema import Manifest
 from injector.settings import read_settings
 from injector.staging import Before, ChunkReader, Pick, Staged, stage_again
+from injector.wording import counted
 
 
 @click.command()
@@ -79,7 +80,9 @@ def command(  # noqa: PLR0913  (one for each option)
     before = Before.staging(manifest.job, store)
     staged = _stage(found, picks, manifest, store)
     with registering(service, staged, before) as registration:
-        confirm(f"Register {manifest.job} with {count(staged.records)} records?", is_sure=is_sure)
+        confirm(
+            f"Register {manifest.job} with {counted(staged.records, 'record')}?", is_sure=is_sure
+        )
         shown, _ = registration.register(manifest, parent=job, keeps_names=not ranges)
     _tell_child(shown, staged, job, as_json=as_json)
 
@@ -109,7 +112,7 @@ def _tell_child(shown: Json, staged: Staged, job: str, *, as_json: bool) -> None
     if as_json:
         print_json(shown)
         return
-    words = f"{shown['id']} sends {count(staged.records)} records of {job} again"
+    words = f"{shown['id']} sends {counted(staged.records, 'record')} of {job} again"
     say(f"{words}; follow it: injector watch {shown['id']}")
 
 
@@ -137,5 +140,5 @@ def _stage(job: Json, picks: Iterator[Pick], manifest: Manifest, store: str) -> 
     reader, clock = ChunkReader(str(job["store"])), read_settings().clock
     staged, passed_over = stage_again(reader, picks, manifest, store, clock=clock)
     if passed_over:
-        say(f"{count(passed_over)} lines were no record and are passed over", stderr=True)
+        say(f"passed over, since no records: {counted(passed_over, 'line')}", stderr=True)
     return staged

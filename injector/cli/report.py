@@ -30,6 +30,7 @@ from injector.cli.output import (
     span,
 )
 from injector.cli.report_file import FORMATS, write_report
+from injector.wording import counted
 
 SHOWN = 20
 PAGE = 500
@@ -73,7 +74,7 @@ def command(  # noqa: PLR0913  (one for each option)
         if as_json:
             print_json({**service.summary(job), **told})
         elif out:
-            say(f"{job}: {count(told['rows'])} rows are written to {out}", wraps=False)
+            say(f"{job}: {counted(number(told, 'rows'), 'row')} written to {out}", wraps=False)
         else:
             _show(service, service.summary(job))
     return 0 if adds_up(found) and not exit_code(found) else 1

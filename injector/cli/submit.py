@@ -25,6 +25,7 @@ from injector.settings import is_loopback, read_settings
 from injector.staging.before import Before
 from injector.staging.seal import Staged
 from injector.staging.stage import stage
+from injector.wording import are, counted
 
 
 @click.command()
@@ -130,17 +131,18 @@ def _is_wanted(plan: Plan, *, is_sure: bool) -> bool:
         return True
     show_plan(plan)
     show_warnings(plan)
-    what = "messages" if plan.manifest.message else "tasks"
-    return click.confirm(f"Create {count(plan.findings.records)} {what}?", err=True)
+    what = "message" if plan.manifest.message else "task"
+    return click.confirm(f"Create {counted(plan.findings.records, what)}?", err=True)
 
 
 def _way_out(plan: Plan) -> str:
     """Say what can be done about too many rejects."""
-    found, limit = plan.findings, plan.manifest.stop_when_rejected
+    records, rejected = plan.findings.records, plan.findings.rejected
+    limit = plan.manifest.stop_when_rejected
     return (
-        f"{count(found.rejected)} of {count(found.records)} records are rejected, and "
+        f"{count(rejected)} of {count(records)} records {are(rejected)} rejected, and "
         f"stop_when_rejected: {limit} allows {count(plan.rejects_allowed)}. Mend the records, or "
-        f"allow more in the manifest, such as stop_when_rejected: {found.rejected}"
+        f"allow more in the manifest, such as stop_when_rejected: {rejected}"
     )
 
 
@@ -150,7 +152,7 @@ def _tell(job: Json, staged: Staged, *, is_new: bool, as_json: bool) -> None:
         return
     rejected = f", {count(staged.rejected)} of them rejected" if staged.rejected else ""
     verdict = "registered" if is_new else "is registered already; nothing new"
-    records = f"{count(staged.records)} records{rejected}"
+    records = f"{counted(staged.records, 'record')}{rejected}"
     say(f"{job['id']} {verdict}: {records}")
     say(_next(job))
 

@@ -12,6 +12,7 @@ from injector.delivery.ports import QUEUE_FAULTS
 from injector.delivery.verdict import remedy
 from injector.ledger.ports import Minute
 from injector.pacing.signals import THROTTLED, Signals
+from injector.wording import counted
 
 FIRST_TRY, GROWTH = 1, 4
 """How many chunks try a sick queue at each tick, and how many times as many once it takes them."""
@@ -146,9 +147,10 @@ def to_mend(
 def broken(found: Sequence[SickQueue], queues: int) -> str:
     """Say which of the group's queues a person has to mend."""
     named = ", ".join(f"{each.queue} ({each.code})" for each in found[:NAMED])
-    rest = f" and {len(found) - NAMED} others" if len(found) > NAMED else ""
+    rest = f" and {counted(len(found) - NAMED, 'other')}" if len(found) > NAMED else ""
     first = found[0].code
-    return f"{len(found)} of {queues} queues take nothing: {named}{rest}; {remedy(first)}"
+    take = "takes" if len(found) == 1 else "take"
+    return f"{len(found)} of {queues} queues {take} nothing: {named}{rest}; {remedy(first)}"
 
 
 def told(sick: Sequence[SickQueue], refusing: Collection[str], *, now: float) -> Iterator[str]:

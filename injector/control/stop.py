@@ -8,6 +8,7 @@ from injector.control.sickness import SickQueue, broken, to_mend
 from injector.errors import Conflict
 from injector.groups import Group
 from injector.ledger.ports import AuditLine, Job, Jobs, JobState
+from injector.wording import are
 
 FAULT = "injector"
 REJECTS = "stop_when_rejected"
@@ -49,8 +50,8 @@ def stop_for_rejects(jobs: Jobs, job: Job, *, limit: float, now: float) -> None:
     if rejected <= limit or _has_stopped(jobs.audit(job.id)):
         return
     reason = (
-        f"{rejected} of {job.records} records are rejected, above its limit of {limit:g}; "
-        "look at the rejects, then resume or cancel"
+        f"{rejected} of {job.records} records {are(rejected)} rejected, above its limit of "
+        f"{limit:g}; look at the rejects, then resume or cancel"
     )
     _pause(jobs, job, reason, who=REJECTS, now=now)
 

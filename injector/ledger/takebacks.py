@@ -12,6 +12,7 @@ from injector.ledger.lookup import find
 from injector.ledger.statements import add_new
 from injector.ledger.tables import jobs, takebacks
 from injector.ledger.values import JobState, TakeBack
+from injector.wording import counted
 
 
 class TakeBackTable:
@@ -67,7 +68,8 @@ def _ask(connection: Connection, *, job_id: str, not_before: float, act: Act) ->
         raise Conflict(f"job {job_id!r} is {job.state}; its tasks can be taken back once cancelled")
     row = {"next": 0, "past": job.cursor, "deleted": 0, "gone": 0, "not_before": not_before}
     if add_new(connection, takebacks, row | {"job": find(connection, job_id).key}):
-        note(connection, act.line(job_id, "take back", "", f"the tasks of {job.cursor} chunks"))
+        what = f"the tasks of {counted(job.cursor, 'chunk')}"
+        note(connection, act.line(job_id, "take back", "", what))
     return _takeback(connection.execute(_takebacks().where(jobs.c.id == job_id)).one())
 
 

@@ -30,6 +30,7 @@ from injector.operations.terraform import group_fields
 from injector.operations.values import Decided, Fields, Operation, Plan, PlannedStep
 from injector.pacing.ramp import SAFE_RATE
 from injector.queue_names import compact, so_many
+from injector.wording import are
 
 NAME = "expand"
 RESERVED = (
@@ -161,8 +162,8 @@ def advance(operation: Operation, seen: Found, now: float) -> Decided:
     new = new_queues(spec)
     wanted = _wanted(spec, seen)
     check_room(spec.queues, seen, changes(wanted, seen.queues))
-    name = compact((*spec.queues, *new))
-    done = f"{len(new)} new queues are there; let the configuration name {name}: they are"
+    made = f"{so_many(len(new), 'new')} {are(len(new))} there as wanted"
+    done = f"{made}; let the configuration name {compact((*spec.queues, *new))}"
     return go_on(operation, list(changes(wanted, seen.queues)), now, done=done)
 
 

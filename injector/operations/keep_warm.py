@@ -21,6 +21,7 @@ from injector.operations.values import (
     State,
 )
 from injector.queue_names import so_many
+from injector.wording import counted
 
 NAME = "keep-warm"
 HEADER = "X-Injector-Keep-Warm"
@@ -99,13 +100,15 @@ def advance(operation: Operation, seen: Sequence[Queue], now: float) -> Decided:
     spec = _spec(operation)
     ends_at = None if spec.for_s is None else operation.started_at + spec.for_s
     if ends_at is not None and now >= ends_at:
-        return operation.ending(State.DONE, f"{_sent(operation)} tasks in all", now=now), ()
+        return operation.ending(
+            State.DONE, f"{counted(_sent(operation), 'task')} in all", now=now
+        ), ()
     slots = _slots(operation, now, min(now + AHEAD_S, ends_at or math.inf))
     queues = [queue.name for queue in seen if queue.state == "RUNNING"]
     act = Act("keep_warm", operation.id, _values(operation, queues, slots))
     sent = _sent(operation) + len(queues) * (slots.past - slots.first)
     left = f"; {len(seen) - len(queues)} do not run" if len(queues) < len(seen) else ""
-    reason = f"{sent} tasks so far, in {so_many(len(queues))}{left}"
+    reason = f"{counted(sent, 'task')} so far, in {so_many(len(queues))}{left}"
     operation = replace(operation, memory={"past": slots.past, "sent": sent})
     following = operation.going_on(reason, next_at=now + min(60.0, AHEAD_S / 2), ends_at=ends_at)
     return following, [act] if queues and slots.past > slots.first else []
@@ -156,13 +159,15 @@ def send(act: Act, ports: Ports) -> str:
     if bad or (bad := next((each for each in results if each.queue_at_fault), None)):
         raise Misused(f"keep-warm tasks cannot be created: {bad.reason}")
     if left := [each for each in results if each.outcome is Outcome.NOT_TAKEN]:
-        raise Retryable(f"{len(left)} keep-warm tasks were not taken: {left[0].reason}")
-    return f"{len(wanted)} tasks are created"
+        raise Retryable(f"{counted(len(left), 'keep-warm task')} not taken: {left[0].reason}")
+    return f"{counted(len(wanted), 'task')} created"
 
 
 def cancel(operation: Operation, now: float) -> Decided:
     """End; what was created for the next minutes still runs, and does nothing."""
-    reason = f"cancelled after {_sent(operation)} tasks; the last run within {AHEAD_S:g} s"
+    reason = (
+        f"cancelled after {counted(_sent(operation), 'task')}; the last run within {AHEAD_S:g} s"
+    )
     return operation.ending(State.CANCELLED, reason, now=now), ()
 
 

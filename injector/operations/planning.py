@@ -7,6 +7,7 @@ from injector.operations.rates import left_s
 from injector.operations.values import Line, Plan, PlannedStep
 from injector.pacing.ramp import QUEUE_MAX_RATE, SAFE_INTERVAL_S, Ramp
 from injector.queue_names import so_many
+from injector.wording import counted
 
 TITLE = "dispatches/s allowed"
 
@@ -52,4 +53,4 @@ def queues_needed(rate: float) -> int:
 
 def drained(tasks: int, course: Course) -> str:
     """Say how long so many waiting tasks take on the course, if nothing else is slower."""
-    return f"{tasks:,} tasks, gone after {course.curve.time_of(tasks) / 60:.1f} minutes"
+    return f"{counted(tasks, 'task')}, gone after {course.curve.time_of(tasks) / 60:.1f} minutes"

@@ -39,6 +39,7 @@ A_ROUND = 50
 """How many queues are changed before it is looked again."""
 
 TRIES = 3
+SETTLED = "all queues are as they should be"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def advance(operation: Operation, seen: Found, now: float) -> Decided:
     """Change the next queues, and end when a look finds none that differs."""
     spec = _spec(operation)
     check_room(spec.queues, seen, changes(wanted_of(spec), seen.queues))
-    return go_on(operation, list(changes(wanted_of(spec), seen.queues)), now, done="all queues are")
+    return go_on(operation, list(changes(wanted_of(spec), seen.queues)), now, done=SETTLED)
 
 
 def again(operation: Operation, seen: Found, now: float) -> Decided:
@@ -150,7 +151,7 @@ def check_room(queues: Sequence[str], seen: Found, found: Iterator[Change]) -> N
 def go_on(operation: Operation, found: Sequence[Change], now: float, *, done: str) -> Decided:
     """Change the next queues; pause when changing them does not change them."""
     if not found:
-        return operation.ending(State.DONE, f"{done} as they should be", now=now), ()
+        return operation.ending(State.DONE, done, now=now), ()
     tries = _tries(operation, len(found))
     if tries > TRIES:
         first = found[0].queue.name

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from injector.pacing.limiter import concurrency_needed, throughput
 from injector.pacing.ramp import CHUNK, QUEUE_MAX_RATE, Ramp
+from injector.queue_names import so_many
 
 API_QUOTA = 100_000.0
 """The API's default quota in requests per second: 6,000,000 a minute for project and region."""
@@ -129,7 +130,7 @@ def _queues(capacity: Capacity, peak: float) -> Iterator[Advice]:
     if capacity.queues < needed:
         yield Advice(
             About.QUEUES,
-            f"{peak:,.0f} tasks/s need at least {needed} queues at {capacity.rate:g}/s each; "
+            f"{peak:,.0f} tasks/s need at least {so_many(needed)} of {capacity.rate:g}/s each; "
             f"the group has {capacity.queues}, and tasks will pile up in them",
         )
 
@@ -145,7 +146,7 @@ def _concurrency(capacity: Capacity, peak: float) -> Iterator[Advice]:
     remedy = (
         f"set max_concurrent_dispatches to {needed:,}"
         if needed <= QUEUE_MAX_CONCURRENCY
-        else f"have {queues_needed(peak, per_queue=most)} queues with 5,000 each"
+        else f"have {so_many(queues_needed(peak, per_queue=most))} with 5,000 each"
     )
     yield Advice(
         About.CONCURRENCY,

@@ -13,6 +13,7 @@ from injector.staging.formats import read_records
 from injector.staging.item import Item
 from injector.staging.meter import Meter
 from injector.staging.source import Source
+from injector.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Trial:
         except Misused as error:
             if not (count := self.meter.records):
                 raise
-            after = f"after {count:,} record{'s' * (count != 1)}"
+            after = f"after {counted(count, 'record')}"
             raise type(error)(f"{error} ({after}; nothing is registered)") from error
         if not (self.meter.records or self.source.allow_empty):
             raise Misused(f"{self.source.location}: 0 records; --allow-empty accepts that")

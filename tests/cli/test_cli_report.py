@@ -80,7 +80,7 @@ def test_report_prints_every_record_in_parts(reported, capfdbinary):
 def test_report_writes_exceptions_as_json_lines(reported, folder, capsys):
     assert run(["report", "welcome", "--out", "r.jsonl"]) == 0
     assert (folder / "r.jsonl").read_bytes() == LINES * 3
-    assert capsys.readouterr().out == "welcome: 6 rows are written to r.jsonl\n"
+    assert capsys.readouterr().out == "welcome: 6 rows written to r.jsonl\n"
     assert {query["all"] for query in asked_for(reported)} == {"false"}
 
 

@@ -140,7 +140,7 @@ def test_submit_asks_and_does_what_is_answered(folder, answer, code, then):
     assert len(list(folder.rglob("staged.json"))) == is_yes
     assert "Traceback" not in shown
     if code != 130:
-        assert "Create 1 tasks?" in shown
+        assert "Create 1 task?" in shown
 
 
 @pytest.mark.parametrize(

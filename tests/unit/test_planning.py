@@ -58,7 +58,7 @@ def test_limits_that_the_groups_file_sets_are_reckoned_with():
         planned(10_000_000, latency_s=2.0, rate=1.0),
     )
     assert "with 10 a queue reaches only 5/s" in concurrency.warnings[0]
-    assert "need at least 12815 queues at 1/s each" in rate.warnings[0]
+    assert "need at least 12,815 queues of 1/s each" in rate.warnings[0]
     usual = planned(10_000_000, latency_s=2.0)
     assert usual.warnings == ()
     assert usual.finished_s < min(concurrency.finished_s, rate.finished_s)

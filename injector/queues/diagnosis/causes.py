@@ -8,6 +8,7 @@ from injector.queues.diagnosis.codes import OVERLOAD, in_words
 from injector.queues.diagnosis.evidence import MINUTE_S, QueueEvidence
 from injector.queues.diagnosis.figures import Bounds, Figures, figures_of, waits
 from injector.queues.diagnosis.verdict import Cause, Confidence, Finding
+from injector.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def _paused(case: Case) -> Finding | None:
     state = case.queue.state
     if state == "RUNNING":
         return None
-    held = "" if case.figures.depth is None else f", with {case.figures.depth:,.0f} tasks in it"
+    depth = case.figures.depth
+    held = "" if depth is None else f", with {counted(round(depth), 'task')} in it"
     return Finding(Cause.PAUSED, Confidence.HIGH, f"the queue is {state.lower()}{held}")
 
 
