@@ -56,7 +56,7 @@ def expected_version() -> int | None:
         return None
     found = _ETAG.fullmatch(text)
     if not found:
-        raise Misused(f'If-Match: {text[:80]!r}: needs the ETag of the job, such as "3"')
+        raise Misused(f'If-Match: {text[:80]!r}: needs the ETag that was shown, such as "3"')
     return int(found[1])
 
 

@@ -138,7 +138,7 @@ def _query(route: Route) -> Iterator[Json]:
 
 def _headers(route: Route) -> Iterator[Json]:
     if route.steers:
-        words = "The ETag of the job; the change is made only if nobody changed it since."
+        words = "The ETag that was shown; the change is made only if nothing changed since."
         schema: Json = {"type": "string", "pattern": r'^(\*|"[0-9]{1,9}")$'}
         yield {"name": "If-Match", "in": "header", "schema": schema, "description": words}
     if route.once:

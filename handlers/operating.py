@@ -1,11 +1,15 @@
-"""Operations on groups: begun, listed, shown, paused, resumed and cancelled; ticks run them."""
+"""Operations on groups: begun, listed, shown, paused, resumed and cancelled; ticks run them.
+
+If-Match with an operation's ETag steers it only if it is where the caller has seen it.
+"""
 
 import secrets
+from typing import TypedDict
 
 from flask import Blueprint, Response
 
 from handlers.access import caller
-from handlers.asking import body, query
+from handlers.asking import body, expected_version, query
 from handlers.context import parts
 from handlers.known import known_group
 from handlers.logs import event
@@ -70,28 +74,23 @@ def shown_(operation_id: str) -> Response:
 @once
 def paused(operation_id: str) -> Response:
     """Pause an operation: what it has set stays set, and no further step is taken."""
-    _read_nothing()
-    return _steered(pause(parts().ledger, operation_id, now=parts().clock.now(), who=caller().name))
+    return _steered(pause(parts().ledger, operation_id, **_asking()))
 
 
 @operating.post("/operations/<operation_id>/resume")
 @once
 def resumed(operation_id: str) -> Response:
     """Let a paused operation go on, from the next tick."""
-    _read_nothing()
-    return _steered(
-        resume(parts().ledger, operation_id, now=parts().clock.now(), who=caller().name)
-    )
+    return _steered(resume(parts().ledger, operation_id, **_asking()))
 
 
 @operating.post("/operations/<operation_id>/cancel")
 @once
 def cancelled(operation_id: str) -> Response:
     """End an operation for good; its reason says what it leaves behind."""
-    _read_nothing()
-    ledger, now = parts().ledger, parts().clock.now()
+    asking, ledger = _asking(), parts().ledger
     kind = kind_of(ledger.operations.get(operation_id).kind)
-    return _steered(cancel(ledger, operation_id, kind, now=now, who=caller().name))
+    return _steered(cancel(ledger, operation_id, kind, **asking))
 
 
 def _asked(name: str) -> Operation:
@@ -124,8 +123,22 @@ def _check_own(group: Group, spec: Fields) -> None:
             )
 
 
-def _read_nothing() -> None:
+class _Asking(TypedDict):
+    """Who asks, when, and for which version; None for any."""
+
+    now: float
+    who: str
+    expected_version: int | None
+
+
+def _asking() -> _Asking:
+    """Read what a request says besides its path."""
     body(Nothing, limit=MAX_BODY, name="empty")
+    return {
+        "now": parts().clock.now(),
+        "who": caller().name,
+        "expected_version": expected_version(),
+    }
 
 
 def _steered(operation: Operation) -> Response:

@@ -39,6 +39,7 @@ class OperationShown(Shown):
     """When it will end if all goes well."""
     ended_at: float | None
     version: int
+    """Grows with each step and each change of state; the ETag."""
     rates_before: dict[str, float]
     """What each queue was set to when it began, for a kind that changes rates."""
 

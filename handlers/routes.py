@@ -74,7 +74,12 @@ def _steering(
 
 def _operating() -> Route:
     return Route(
-        "operations", OperationShown, Nothing, refusals=(400, 404, 409, 413, 422), once=True
+        "operations",
+        OperationShown,
+        Nothing,
+        refusals=(400, 404, 409, 412, 413, 422),
+        steers=True,
+        once=True,
     )
 
 

@@ -17,6 +17,7 @@ from handlers.models import (
     TakenBack,
     TickShown,
 )
+from handlers.operation_models import OperationShown
 from handlers.parts import Parts
 from injector.control.memory import Memory
 from injector.control.progress import GroupPace, Progress, group_pace, measured_from, progress, why
@@ -195,7 +196,7 @@ def rejects_allowed(job: Job) -> int:
 
 
 def answer(shown: BaseModel, status: int = 200, **headers: str) -> Response:
-    """Answer with what is shown; a job carries its version as its ETag."""
-    if isinstance(shown, JobShown):
+    """Answer with what is shown; a job or an operation carries its version as its ETag."""
+    if isinstance(shown, JobShown | OperationShown):
         headers = {"ETag": f'"{shown.version}"'} | headers
     return Response(shown.model_dump_json(), status, headers, content_type="application/json")

@@ -49,34 +49,62 @@ def begin(ledger: LedgerPort, operation: Operation) -> tuple[Operation, bool]:
     return ledger.operations.begin(operation, lines=[line]), True
 
 
-def pause(ledger: LedgerPort, operation_id: str, *, now: float, who: str) -> Operation:
-    """Let no further step be decided or done; what is set stays set."""
+def pause(
+    ledger: LedgerPort,
+    operation_id: str,
+    *,
+    now: float,
+    who: str,
+    expected_version: int | None = None,
+) -> Operation:
+    """Let no further step be decided or done; what is set stays set.
+
+    Raises Outdated where the operation is of another version than is expected; None expects any.
+    """
 
     def paused(found: Operation) -> Operation:
         return replace(found, state=State.PAUSED, reason=f"paused by {who}", ends_at=None)
 
-    return _change(ledger, operation_id, State.PAUSED, paused, now=now, who=who)
+    return _change(ledger, operation_id, State.PAUSED, paused, expected_version, now=now, who=who)
 
 
-def resume(ledger: LedgerPort, operation_id: str, *, now: float, who: str) -> Operation:
-    """Let a paused operation go on."""
+def resume(
+    ledger: LedgerPort,
+    operation_id: str,
+    *,
+    now: float,
+    who: str,
+    expected_version: int | None = None,
+) -> Operation:
+    """Let a paused operation go on; `expected_version` as for a pause."""
 
     def resumed(found: Operation) -> Operation:
         return replace(found, state=State.RUNNING, reason="goes on", next_at=now)
 
-    return _change(ledger, operation_id, State.RUNNING, resumed, now=now, who=who)
+    return _change(ledger, operation_id, State.RUNNING, resumed, expected_version, now=now, who=who)
 
 
-def cancel(
-    ledger: LedgerPort, operation_id: str, kind: AnyKind, *, now: float, who: str
+def cancel(  # noqa: PLR0913
+    ledger: LedgerPort,
+    operation_id: str,
+    kind: AnyKind,
+    *,
+    now: float,
+    who: str,
+    expected_version: int | None = None,
 ) -> Operation:
-    """End an operation for good; what a clean stop takes is done by whoever goes on with it."""
+    """End an operation for good; what a clean stop takes is done by whoever goes on with it.
+
+    `expected_version` as for a pause.
+    """
 
     def cancelled(found: Operation) -> Operation:
         after, acts = kind.cancel(found, now)
         return replace(after, acts=tuple(acts), acts_done=0)
 
-    return _change(ledger, operation_id, State.CANCELLED, cancelled, now=now, who=who)
+    return _change(
+        ledger, operation_id, State.CANCELLED, cancelled, expected_version, now=now, who=who
+    )
 
 
 def _change(  # noqa: PLR0913
@@ -84,6 +112,7 @@ def _change(  # noqa: PLR0913
     operation_id: str,
     state: State,
     change: Callable[[Operation], Operation],
+    expected_version: int | None,
     *,
     now: float,
     who: str,
@@ -91,6 +120,11 @@ def _change(  # noqa: PLR0913
     """Change the state; look again when someone else was quicker."""
     for _ in range(TRIES):
         found = ledger.operations.get(operation_id)
+        if expected_version not in {None, found.version}:
+            raise Outdated(
+                f"operation {operation_id} is of version {found.version}, not {expected_version}; "
+                "look at it again"
+            )
         if found.state is state:
             return found
         if not found.is_live:

@@ -45,6 +45,32 @@ def test_operation_is_carried_on_by_ticks_until_it_is_done(house):
     assert shown["acts_done"] == shown["acts"]
 
 
+@pytest.mark.parametrize("act", ["pause", "resume", "cancel"])
+def test_an_act_meant_for_an_older_operation_is_412_and_changes_nothing(house, act):
+    begun = begin(house)
+    place, old = begun.headers["Location"], begun.headers["ETag"]
+    tick(house)
+    now = house.get(place)
+    assert old != now.headers["ETag"] == f'"{now.json["version"]}"'
+
+    refused = house.ask("POST", f"{place}/{act}", headers={"If-Match": old})
+
+    assert refused.status_code == 412
+    assert house.get(place).json == now.json
+    assert house.ask("POST", f"{place}/{act}", headers={"If-Match": "x"}).status_code == 400
+
+
+def test_an_act_meant_for_the_operation_as_it_is_goes_through(house):
+    begun = begin(house)
+    place, etag = begun.headers["Location"], begun.headers["ETag"]
+    paused = house.ask("POST", f"{place}/pause", headers={"If-Match": etag})
+    assert (paused.status_code, paused.json["state"]) == (200, "paused")
+    assert house.ask("POST", f"{place}/resume", headers={"If-Match": etag}).status_code == 412
+    resumed = house.ask("POST", f"{place}/resume", headers={"If-Match": paused.headers["ETag"]})
+    assert resumed.json["state"] == "running"
+    assert house.ask("POST", f"{place}/cancel", headers={"If-Match": "*"}).status_code == 200
+
+
 def test_ticks_that_come_twice_take_no_second_step(house):
     begin(house)
     tick(house)
