@@ -11,7 +11,7 @@ from injector.cli.options import json_option, manifest_argument, service_at, ser
 from injector.cli.output import print_json
 from injector.cli.plan_view import show_plan, show_warnings
 from injector.cli.planning import Plan, make_plan, plan_json
-from injector.cli.preflight import queue_problems
+from injector.cli.preflight import id_problems, queue_problems
 from injector.cli.reading import Reading, reading_options, staging_bar
 from injector.errors import Misused
 from injector.manifest.rendering import compile_job
@@ -32,7 +32,8 @@ def command(
     """Show what MANIFEST's job would take; nothing is created, and nothing is written.
 
     Reads every record once: how many there are, which are rejected and why, the ramp, the time,
-    the price, the queues needed, and the first three requests. Exits with 1 when there are more
+    the price, the queues needed, and the first three requests. Warns where the service, if it is
+    named, has a job of that id already. Exits with 1 when there are more
     rejects than the manifest allows.
 
     Example: injector plan welcome.yaml --groups groups.yaml
@@ -51,14 +52,16 @@ def plan_of(path: Path, reading: Reading, url: str | None) -> Plan:
     service = service_at(url) if url or settings.service_url else None
     configured = reading.group(manifest.group, settings)
     group, notes = known_or_usual(manifest.group, configured, service)
+    asked = None if notes else service
     notes += queue_problems(
         group,
         known_here=configured is not None,
-        service=None if notes else service,
+        service=asked,
         emulator_host=settings.emulator_host or "",
         pubsub_host=settings.pubsub_host,
         told=manifest.notify.topic if manifest.notify else None,
     )
+    notes += id_problems(manifest.job, asked)
     renderer = compile_job(manifest, group)
     source = reading.source(manifest, path)
     with reading.placed(path), staging_bar() as progress:

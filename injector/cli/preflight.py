@@ -1,4 +1,6 @@
-"""The queues of a plan: asked for at the service, or at the emulator, before anything is sent."""
+"""What speaks against a plan as things are: asked of the service, or of the emulator."""
+
+from dataclasses import replace
 
 from injector.cli.client import Service
 from injector.errors import NotFound, Retryable
@@ -34,3 +36,23 @@ def queue_problems(  # noqa: PLR0913  (all that may be asked)
     except Retryable as error:
         return (f"the queues could not be looked at: {error}",)
     return ()
+
+
+def id_problems(job: str, service: Service | None) -> tuple[str, ...]:
+    """Say that the job's id is used already; nothing where nobody can be asked.
+
+    The service is asked once: if it does not answer, whoever asked for the queues has waited, and
+    says so.
+    """
+    if service is None:
+        return ()
+    try:
+        found = replace(service, attempts=1).job(job)
+    except (NotFound, Retryable):
+        return ()
+    said = (
+        f"job {job!r} is there already ({found['state']}): submit changes nothing if all is the "
+        "same, and is refused if not; give a new job an id of its own, or remove that one: "
+        f"injector rm {job}"
+    )
+    return (said,)

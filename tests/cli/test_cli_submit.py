@@ -31,10 +31,28 @@ def known(web):
 
 
 def test_plan_asks_the_service_for_a_group_that_is_not_configured_here(known, capsys):
+    known.get(f"{URL}/jobs/welcome", status=404, json={"detail": "there is no job"})
     assert run(["plan", "m.yaml", "--service", URL, "--json"]) == 0
     plan = read(capsys)
+    assert not any("already" in warning for warning in plan["warnings"])
     assert (plan["queues"], plan["peak_create_rate"]) == (10, 20_000)
     assert "initial_rate 200/s is over 5/s" in plan["warnings"][0]
+
+
+def test_plan_warns_of_an_id_that_is_used_already(known, capsys):
+    known.get(f"{URL}/jobs/welcome", json=FINISHED)
+    assert run(["plan", "m.yaml", "--service", URL, "--json"]) == 0
+    (warning,) = (said for said in read(capsys)["warnings"] if "there already" in said)
+    assert warning.startswith("job 'welcome' is there already (finished): submit changes nothing")
+
+
+def test_plan_without_its_service_waits_for_it_once_and_says_one_thing(web, monkeypatch, capsys):
+    waits = []
+    monkeypatch.setattr(SystemClock, "sleep", lambda _, seconds: waits.append(seconds))
+    assert run(["plan", "m.yaml", "--groups", "g.yaml", "--service", URL, "--json"]) == 0
+    (warning,) = read(capsys)["warnings"]
+    assert "the queues could not be looked at: " in warning
+    assert len(waits) == 4
 
 
 def test_submit_of_a_group_that_the_service_lacks_reads_no_record(web, folder, capsys):
@@ -53,6 +71,7 @@ def test_submit_with_a_queue_that_is_missing_names_it_and_reads_no_record(web, f
 
 
 def test_plan_warns_of_a_queue_that_is_missing(web, capsys):
+    web.get(f"{URL}/jobs/welcome", status=404, json={"detail": "there is no job"})
     web.get(f"{URL}/groups/welcome", json=GROUP)
     web.get(f"{URL}/groups/welcome/queues", json={"queues": [QUEUE, MISSING]})
     assert run(["plan", "m.yaml", "--service", URL, "--json"]) == 0
