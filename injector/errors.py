@@ -8,6 +8,7 @@
     │       └── NoSource   records that are not where they are said to be     → exit 2, HTTP 404
     ├── Refused            the caller's identity does not allow it            → exit 3, HTTP 401/403
     ├── Rejected           one record or chunk, refused for good: listed, never sent again
+    │   └── Lacking        a record without a field that its task needs
     └── Retryable          not taken; the same again later may succeed        → exit 3, HTTP 503
         └── Throttled      the caller asks more than one may                  → exit 3, HTTP 429
 
@@ -49,6 +50,14 @@ class Refused(InjectorError):
 
 class Rejected(InjectorError):
     """A record or a chunk is refused for good; sending it again cannot help."""
+
+
+class Lacking(Rejected):
+    """A record has no value in a field that its task needs."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"needs a value in {field!r}")
+        self.field = field
 
 
 class Retryable(InjectorError):

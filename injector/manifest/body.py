@@ -8,9 +8,9 @@ from typing import cast
 import msgspec
 from pydantic import JsonValue
 
+from injector.errors import Lacking
 from injector.manifest.fields import wrong
 from injector.manifest.nodes import Plain
-from injector.manifest.record import missing
 from injector.manifest.row import Row
 from injector.manifest.template import Piece, compile_text, fields_of, text_at, text_pieces
 
@@ -143,7 +143,7 @@ def _part(part: bytes | Piece, position: dict[str, int]) -> Fill:
 def _whole(row: Row, index: int, name: str) -> bytes:
     value = row[index]
     if isinstance(value, msgspec.UnsetType):
-        raise missing(name)
+        raise Lacking(name)
     return bytes(value)
 
 

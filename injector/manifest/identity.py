@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from injector.errors import Lacking
 from injector.manifest.columns import Columns
-from injector.manifest.record import Record, decoded, missing
+from injector.manifest.record import Record, decoded
 from injector.manifest.row import Row
 from injector.manifest.schema import ByField
 from injector.manifest.template import text_at
@@ -40,7 +41,7 @@ def _all_by_field(name: str, index: int) -> Identities:
     def identify(columns: Columns, _records: Sequence[Record]) -> tuple[list[bytes], list[str]]:
         texts = columns.texts(index, name)
         if not all(texts):
-            raise missing(name)
+            raise Lacking(name)
         return [text.encode() for text in texts], texts
 
     return identify
@@ -55,7 +56,7 @@ def _by_field(name: str, index: int) -> Identity:
     def identify(row: Row, _record: Record) -> tuple[bytes, str]:
         text = text_at(row, index, name)
         if not text:
-            raise missing(name)
+            raise Lacking(name)
         return text.encode(), text
 
     return identify

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from injector.delivery.ports import Create, TaskTemplate
-from injector.errors import Rejected
+from injector.errors import Lacking, Rejected
 from injector.manifest.attributes import MAX_ORDERING_KEY, MAX_VALUE, size_problem
 from injector.manifest.body import body_fields, compile_body
 from injector.manifest.identity import Identity, identity_of
-from injector.manifest.record import Record, missing
+from injector.manifest.record import Record
 from injector.manifest.row import Row, row_reader
 from injector.manifest.schema import ByField, Message
 from injector.manifest.template import Fill, compile_text, fields_of, text_at, text_pieces
@@ -159,7 +159,7 @@ def _key(message: Message, position: dict[str, int]) -> Fill:
     def fill(row: Row) -> str:
         text = text_at(row, index, name)
         if not text:
-            raise missing(name)
+            raise Lacking(name)
         return text
 
     return fill

@@ -1,10 +1,14 @@
 """One record of the source, as the bytes of its JSON object."""
 
+from itertools import islice
 from typing import TypeVar
 
 import msgspec
 
-from injector.errors import Rejected
+from injector.errors import Lacking, Rejected
+
+FIELDS_SHOWN = 8
+NAME_SHOWN = 40
 
 T = TypeVar("T")
 
@@ -43,7 +47,7 @@ def field_text(name: str, value: bytes | memoryview) -> str:
     if written[:1] == b'"':
         return decoded(written, str)
     if written == b"null":
-        raise missing(name)
+        raise Lacking(name)
     try:
         return written.decode()
     except UnicodeDecodeError as error:
@@ -58,6 +62,10 @@ def decoded(raw: bytes | memoryview, kind: type[T]) -> T:
         raise Rejected(f"is not JSON as it should be: {error}") from error
 
 
-def missing(name: str) -> Rejected:
-    """Make the verdict on a record that lacks a field that its task needs."""
-    return Rejected(f"needs a value in {name!r}")
+def reason_of(error: Rejected, record: Record) -> str:
+    """Say why a record is refused; where it has no such field, with the fields that it has."""
+    if not isinstance(error, Lacking) or error.field in (names := record.fields()):
+        return str(error)
+    shown = ", ".join(repr(name[:NAME_SHOWN]) for name in islice(names, FIELDS_SHOWN))
+    more = f" and {len(names) - FIELDS_SHOWN} more" if len(names) > FIELDS_SHOWN else ""
+    return f"{error}; its fields are {shown}{more}" if names else f"{error}; it has no fields"

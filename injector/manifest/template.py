@@ -12,7 +12,8 @@ from urllib.parse import quote, unquote
 import msgspec
 from uritemplate import URITemplate
 
-from injector.manifest.record import decoded, field_text, missing
+from injector.errors import Lacking
+from injector.manifest.record import decoded, field_text
 from injector.manifest.row import Row
 
 Fill = Callable[[Row], str]
@@ -91,7 +92,7 @@ def text_at(row: Row, index: int, name: str) -> str:
     """Return the text of the row's field; raise Rejected when it is missing or null."""
     value = row[index]
     if isinstance(value, msgspec.UnsetType):
-        raise missing(name)
+        raise Lacking(name)
     return field_text(name, value)
 
 
@@ -138,14 +139,14 @@ def _url_filler(piece: Piece, position: dict[str, int], *, needs_text: bool) -> 
     def fill(row: Row) -> str:
         value = row[index]
         if isinstance(value, msgspec.UnsetType):
-            raise missing(name)
+            raise Lacking(name)
         if safe := _URL_SAFE.fullmatch(value):
             return (safe[1] or safe[2]).decode()
         if bytes(value)[:1] in {b"[", b"{"}:
             return of_many(row)
         text = field_text(name, value)
         if needs_text and not text:
-            raise missing(name)
+            raise Lacking(name)
         return quote(text, safe="")
 
     return fill
@@ -161,7 +162,7 @@ def _by_library(piece: Piece, position: dict[str, int]) -> Fill:
         values = {name: _variable(row[index], field) for name, field, index in slots}
         absent = [field for name, field, _ in slots if values[name] is None]
         if absent and not optional:
-            raise missing(absent[0])
+            raise Lacking(absent[0])
         return template.expand({name: v for name, v in values.items() if v is not None})
 
     return fill

@@ -14,7 +14,7 @@ from math import inf
 
 from injector.clock import Clock
 from injector.errors import Misused, Rejected
-from injector.manifest.record import Record
+from injector.manifest.record import Record, reason_of
 from injector.manifest.rendering import Renderer, compile_job
 from injector.manifest.schema import Manifest
 from injector.pacing.ramp import CHUNK
@@ -105,8 +105,9 @@ def _item(record: Record, files: tuple[str, ...], renderer: Renderer, count: _Co
     try:
         renderer.check(record, now=inf)
     except Rejected as error:
-        count.rejects.append(Bad(ordinal, record.line, str(error), record.file))
-        return file, record.line, str(error), 0
+        reason = reason_of(error, record)
+        count.rejects.append(Bad(ordinal, record.line, reason, record.file))
+        return file, record.line, reason, 0
     return file, record.line, record.raw, 0
 
 

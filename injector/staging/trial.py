@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 
 from injector.errors import Misused, Rejected
-from injector.manifest.record import Record
+from injector.manifest.record import Record, reason_of
 from injector.manifest.rendering import Renderer
 from injector.staging.chunk import Bad
 from injector.staging.files import File
@@ -70,10 +70,11 @@ class Trial:
             if isinstance(body, str):
                 item = self._rejected(read, body, file)
             else:
+                record = Record(ordinal, line, body)
                 try:
-                    check(Record(ordinal, line, body), now=now)
+                    check(record, now=now)
                 except Rejected as error:
-                    item = self._rejected(read, str(error), file)
+                    item = self._rejected(read, reason_of(error, record), file)
             meter.records = ordinal + 1
             yield item
 

@@ -153,6 +153,26 @@ def test_a_record_that_cannot_be_rendered_is_rejected_with_the_reason(tmp_path):
     assert staged.rejected == 2
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"user":1,"na me":2}', "needs a value in 'id'; its fields are 'user', 'na me'"),
+        (b'{"id":null,"user":1}', "needs a value in 'id'"),
+        (b"{}", "needs a value in 'id'; it has no fields"),
+        (
+            json.dumps({f"{n}{'x' * 50}": n for n in range(10)}).encode(),
+            "needs a value in 'id'; its fields are "
+            + ", ".join(repr(f"{n}{'x' * 39}") for n in range(8))
+            + " and 2 more",
+        ),
+    ],
+)
+def test_a_record_that_lacks_a_field_is_told_with_the_fields_that_it_has(tmp_path, content, reason):
+    staged = stage_bytes(tmp_path, content, job=manifest(url="https://w.example/{id}"))
+    (bad,) = staged.rejects
+    assert (bad.line, bad.reason) == (1, reason)
+
+
 @pytest.mark.parametrize("size", [1_100_000, 9_000_000])
 @pytest.mark.parametrize("in_place", [True, False])
 def test_a_record_that_is_too_large_is_rejected_and_its_neighbours_are_not(
