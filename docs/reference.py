@@ -44,7 +44,7 @@ def settings() -> str:
     return "\n\n".join(
         (
             "# Settings",
-            "Read from the environment, once. An empty variable counts as unset.",
+            "Read from the environment, once, in capitals. An empty variable counts as unset.",
             _table(("variable", "default", "what it needs to be"), rows),
         )
     )

@@ -350,8 +350,8 @@ def _set(environ: Mapping[str, str]) -> dict[str, str]:
 def _unknown(environ: Mapping[str, str]) -> Iterator[Fault]:
     known = variables()
     for key in sorted(environ):
-        if key.startswith(_PREFIX) and key not in known:
-            nearest = get_close_matches(key, known, n=1)
+        if key.upper().startswith(_PREFIX) and key not in known:
+            nearest = get_close_matches(key.upper(), known, n=1)
             remedy = f"; did you mean {nearest[0]}?" if nearest else ""
             yield Fault(key, environ[key], f"is not a setting{remedy}")
 

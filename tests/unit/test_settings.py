@@ -149,6 +149,14 @@ def test_a_hedge_delay_follows_the_live_p95_unless_one_is_chosen(environ, variab
     assert (settings.hedge_delay_s, settings.hedge_follows) == (1.0, follows)
 
 
+@pytest.mark.parametrize("key", ["injector_handler_budget_s", "Injector_Handler_Budget_S"])
+def test_a_key_in_small_letters_is_refused_with_the_one_that_is_read(environ, key):
+    environ(**{key: "30"})
+    assert f"{key}='30': is not a setting; did you mean INJECTOR_HANDLER_BUDGET_S?" in complaint(
+        read_settings
+    )
+
+
 def test_an_unknown_key_is_refused_with_the_nearest_one(environ):
     environ(INJECTOR_HANDLER_BUDGET="45")
     assert "did you mean INJECTOR_HANDLER_BUDGET_S?" in complaint(read_settings)
