@@ -225,3 +225,24 @@ def test_rates_before_an_operation_are_gone_back_to_by_its_id(group, capsys):
 
     assert plan["figures"]["to"] == "100000/s, 500/s a queue"
     assert run(["group", "ramp", "plan", "welcome", "--back-to", "ramp-1"]) == 2
+
+
+def rates(parts):
+    return {
+        name: queue.limits.rate.max_dispatches_per_second
+        for name, queue in parts.service.registry.queues.items()
+    }
+
+
+def test_apply_leads_each_queue_back_to_the_rate_that_it_had_before_an_operation(group, capsys):
+    before, few = rates(group), f"{PLACE}welcome-[0000-0003]"
+    arguments = ["group", "ramp", "apply", few, "--here", "--blind", "--json"]
+    assert run([*arguments, "--to", "800"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [rates(group)[name] for name in QUEUES[:5]] == [200.0] * 4 + [500.0]
+
+    assert run([*arguments, "--back-to", first["id"]]) == 0
+
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (last["state"], rates(group)) == ("done", before)
+    assert last["steps"] > first["steps"]
