@@ -142,6 +142,8 @@ class JobShown(Shown):
     created: int
     existed: int
     rejected: int
+    staged_rejects: int
+    """Records that staging found bad; `rejected` counts them once their chunks have run."""
     settled: int
     """Records that have an outcome."""
     rejects_allowed: int

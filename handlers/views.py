@@ -53,6 +53,7 @@ class Viewer:
             created=totals.created,
             existed=totals.existed,
             rejected=totals.rejected,
+            staged_rejects=job.rejected,
             settled=totals.settled,
             rejects_allowed=rejects_allowed(job),
             fed=job.cursor,

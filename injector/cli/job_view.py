@@ -51,9 +51,11 @@ def _going(job: Mapping[str, object]) -> dict[str, str]:
 
 
 def _rejected(job: Mapping[str, object]) -> str:
-    allowed = job.get("rejects_allowed")
+    allowed, staged = job.get("rejects_allowed"), number(job, "staged_rejects")
     limit = f" ({count(allowed)} allowed)" if isinstance(allowed, int) else ""
-    return f"{count(job['rejected'])}{limit}"
+    is_more = job["state"] not in ENDED and staged > number(job, "rejected")
+    known = f", {count(staged)} found by staging" if is_more else ""
+    return f"{count(job['rejected'])}{known}{limit}"
 
 
 def _rest(job: Mapping[str, object]) -> Iterator[tuple[str, str]]:

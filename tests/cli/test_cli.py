@@ -264,6 +264,17 @@ def test_status_says_what_sets_the_pace(web, capsys):
     assert re.search(r"why +it is paused", capsys.readouterr().out)
 
 
+def test_status_tells_of_rejects_that_staging_found_until_their_chunks_have_run(web, capsys):
+    job = {**JOB, "staged_rejects": 7}
+    web.get(f"{URL}/jobs/welcome", json=job)
+    assert run(["status", "welcome"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^rejected +5, 7 found by staging \(10 allowed\)$", shown, re.MULTILINE)
+    web.replace("GET", f"{URL}/jobs/welcome", json={**job, "state": "finished"})
+    assert run(["status", "welcome"]) == 0
+    assert "staging" not in capsys.readouterr().out
+
+
 def test_status_as_json_is_what_the_service_says(web, capsys):
     web.get(f"{URL}/jobs/welcome", json=JOB)
     assert run(["status", "welcome", "--json"]) == 0

@@ -19,6 +19,12 @@ def finished(house, **options: object):
     return house.tick()
 
 
+def test_a_job_tells_of_what_staging_has_found_before_a_chunk_has_run(house):
+    house.submit(house.stage(records=250, bad=[7]))
+    job = house.get("/jobs/welcome-1").json
+    assert (job["rejected"], job["staged_rejects"]) == (0, 1)
+
+
 def test_a_job_runs_from_its_submission_to_its_report(house):
     answer = finished(house, records=250, bad=[7])
     assert answer.json["groups"][0]["finished"] == ["welcome-1"]
