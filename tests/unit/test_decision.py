@@ -60,8 +60,10 @@ def test_burst_beyond_the_rate_is_expected_and_makes_the_step_no_larger(burst):
 # Never too fast
 
 
-pauses = st.lists(st.floats(0, 2000), min_size=5, max_size=60)
+gaps_between_ticks = st.one_of(st.floats(0, 180), st.floats(0, 180), st.floats(0, 2000))
+pauses = st.lists(gaps_between_ticks, min_size=5, max_size=60)
 demands = st.floats(0, 600)
+jumps_of_the_clock = st.sampled_from([0.0] * 20 + [-3600.0, 3600.0])
 
 
 @settings(max_examples=200)
@@ -82,7 +84,7 @@ def test_no_rate_is_over_half_as_much_again_as_was_reached_in_the_five_minutes_b
 
 
 @settings(max_examples=200)
-@given(pauses, st.lists(st.sampled_from([0.0, -3600.0, 3600.0]), min_size=60, max_size=60))
+@given(pauses, st.lists(jumps_of_the_clock, min_size=60, max_size=60))
 def test_never_two_steps_within_five_minutes_of_real_time_whatever_the_clock_says(gaps, jumps):
     world = World()
     for gap, jump in zip(gaps, jumps, strict=False):
