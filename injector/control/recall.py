@@ -1,7 +1,9 @@
 """Whose injector tasks, fed minutes ahead, are recalled because a job was given another pace.
 
 Those of jobs that are to go slower from now on. One that may go faster has all that was fed of it,
-and more with what is fed next.
+and more with what is fed next. Recalled tasks stay in the queue, which dispatches them to be
+acknowledged: until the time for which they were fed is over, minutes at most, a group whose rate
+is used up does about half of its work. To delete them would take a right on the injector queues.
 """
 
 import math
