@@ -1,6 +1,7 @@
 """The application: gate, routes, and what surrounds every request."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from flask import Flask, Response, g, request
 
@@ -35,6 +36,8 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+F = TypeVar("F", bound=Callable[..., object])
+
 _BLUEPRINTS = (
     inject,
     keep_warm,
@@ -49,6 +52,14 @@ _BLUEPRINTS = (
 )
 
 
+class PlainFlask(Flask):
+    """Flask for functions that are plain: it would ask of each at each call whether it is async."""
+
+    def ensure_sync(self, func: F) -> F:
+        """Return the function as it is."""
+        return func
+
+
 def create_app(
     settings: Settings,
     parts: Parts | None = None,
@@ -61,7 +72,7 @@ def create_app(
     or None for what the settings say. Raises Misused for settings that a service cannot run with.
     """
     _check(settings)
-    app = Flask("injector", static_folder=None)
+    app = PlainFlask("injector", static_folder=None)
     around = (trace or _tracing(settings))(app)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     parts = parts or make_parts(settings, around)

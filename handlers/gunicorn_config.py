@@ -62,6 +62,7 @@ keepalive = 75
 worker_connections = _connections()
 control_socket_disable = True
 forwarded_allow_ips = "127.0.0.1,::1"
+logger_class = "handlers.gunicorn_log.QuietLog"
 logconfig_dict = log_config(_read.log_level, _read.project)
 raw_env = [f"PROMETHEUS_MULTIPROC_DIR={_metrics_dir}"]
 

@@ -12,7 +12,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from handlers.context import drain, parts, read_body, seats
 from handlers.logs import event
-from handlers.metrics import count_records, count_signals, metrics, show_hedge_tokens
+from handlers.metrics import count_records, count_signals, labelled, metrics, show_hedge_tokens
 from injector.errors import InjectorError, Rejected, Retryable
 from injector.fan_out import Answer, Verdict, fan_out
 from injector.injector_task import InjectorTask, parse_injector_task
@@ -69,20 +69,20 @@ def _answered(task: InjectorTask, answer: Answer) -> Response:
     place = {"job": task.job, "chunk": task.chunk, "generation": task.generation}
     if answer.verdict is Verdict.OPEN:
         raise _handed_back(answer.reason, **place, **counts)
-    metrics().deliveries.labels(answer.verdict.value).inc()
+    labelled(metrics().deliveries, answer.verdict.value).inc()
     severity = "WARNING" if answer.reason else "INFO"
     event(f"chunk.{answer.verdict}", severity, **place, **counts, why=answer.reason)
     return _answer(status=answer.verdict.value, reason=answer.reason, **counts)
 
 
 def _handed_back(why: str, **fields: object) -> Retryable:
-    metrics().deliveries.labels("retry").inc()
+    labelled(metrics().deliveries, "retry").inc()
     event("chunk.handed_back", "WARNING", **fields, why=why)
     return Retryable(why, retry_after_s=RETRY_AFTER_S)
 
 
 def _rejected(why: str) -> Response:
-    metrics().deliveries.labels("rejected").inc()
+    labelled(metrics().deliveries, "rejected").inc()
     event("delivery.rejected", "ERROR", why=why)
     return _answer(status="rejected", reason=why)
 

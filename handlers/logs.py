@@ -92,6 +92,5 @@ def log_config(level: str, project: str) -> dict[str, object]:
         "loggers": {
             "injector": {"level": level},
             "gunicorn.error": {"level": level, "handlers": [], "propagate": True},
-            "gunicorn.access": {"level": "WARNING", "handlers": [], "propagate": True},
         },
     }

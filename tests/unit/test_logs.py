@@ -2,7 +2,9 @@ import json
 import logging
 
 import pytest
+from gunicorn.glogging import Logger
 
+from handlers.gunicorn_log import QuietLog
 from handlers.logs import JsonLines, event, trace_of
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -55,3 +57,10 @@ def test_an_error_is_logged_with_its_stack(caplog):
     except KeyError:
         logging.getLogger("injector").exception("broken")
     assert "KeyError" in logged(caplog)["stack_trace"]
+
+
+def test_gunicorn_composes_no_line_for_a_request():
+    log = object.__new__(QuietLog)  # as it is, without the handlers that it would set up
+    with pytest.raises(AttributeError):
+        Logger.access(log, "an answer", "a request", {}, "a time")
+    log.access("an answer", "a request", {}, "a time")
