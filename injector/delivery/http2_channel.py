@@ -7,6 +7,7 @@ many at once, whose answers are hardly looked at.
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from functools import lru_cache
 
 import certifi
@@ -19,11 +20,17 @@ from injector.delivery.http2_link import LATE, Link
 from injector.delivery.user_agent import USER_AGENT
 from injector.http2.answers import Answer
 from injector.http2.heads import HeadWriter, Unsendable
+from injector.http2.vigil import Vigil
 
 CONNECT_WITHIN_S = 20.0
 STALE_S = 120.0
 """A connection that has lain idle so long may be dead without a word, as routers and frontends
 forget one; a new one costs less than a call that waits for its time-out."""
+
+PATIENCE_S = 1.0
+"""How long calls wait on a connection where there is no room for them before another is opened
+beside it. A tick's own calls are not to wait behind creates that hang; and there are two at most,
+since a server that lets few calls run at once means that."""
 
 FIRST_BACKOFF_S = 0.1
 LONGEST_BACKOFF_S = 5.0
@@ -32,7 +39,10 @@ no call on one is answered; calls in between fail at once."""
 
 
 class Http2Channel:
-    """Keeps a connection for as long as it lasts, and opens the next when one is needed."""
+    """Keeps a connection for as long as it lasts, and opens the next when one is needed.
+
+    One that is full and stays so is kept `aside`, with its calls, for another.
+    """
 
     def __init__(
         self,
@@ -40,14 +50,19 @@ class Http2Channel:
         *,
         connect_within_s: float = CONNECT_WITHIN_S,
         stale_s: float = STALE_S,
+        patience_s: float = PATIENCE_S,
+        new_vigil: Callable[[], Vigil] = Vigil,
     ) -> None:
         self._connect_within_s = connect_within_s
         self._stale_s = stale_s
+        self._patience_s = patience_s
+        self._new_vigil = new_vigil
         self._host, self._port = address.host_and_port()
         self._tls = None if address.emulated else _tls(address.root_certificates)
         self._loop = asyncio.get_running_loop()
         self._links: set[Link] = set()
         self._link: Link | None = None
+        self._aside: Link | None = None
         self._connecting: asyncio.Task[Link] | None = None
         self._backoff_s = 0.0
         self._not_before = 0.0
@@ -109,15 +124,43 @@ class Http2Channel:
             async with asyncio.timeout_at(until):
                 while True:
                     link = self._link
-                    if link is not None and link.idle_s > self._stale_s:
-                        link.leave()
-                    if link is None or link.leaving:
+                    if link is None or link.leaving or self._stale(link):
                         link = await self._connected()
+                    if link.room <= 0:
+                        link = await self._after_a_wait(link)
                     if link.room > 0:
                         return link
-                    await link.some_room()
         except TimeoutError as error:
             raise CallFailed("DEADLINE_EXCEEDED", f"{self._host}: not connected in time") from error
+
+    def _stale(self, link: Link) -> bool:
+        """Tell whether a connection has lain idle for too long, and leave it then."""
+        if stale := link.idle_s > self._stale_s:
+            link.leave()
+        return stale
+
+    async def _after_a_wait(self, link: Link) -> Link:
+        """Wait for room where there is none; return the connection to look at next."""
+        aside = self._aside
+        if aside and aside.room > 0 and not self._stale(aside):
+            self._link, self._aside = aside, link
+            return aside
+        try:
+            async with asyncio.timeout(self._patience_s):
+                await link.some_room()
+        except TimeoutError:
+            if link is self._link and (aside is None or aside.leaving):
+                return await self._beside(link)
+        return link
+
+    async def _beside(self, full: Link) -> Link:
+        """Open another connection; where that fails, the full one stays the only one."""
+        try:
+            another = await self._connected()
+        except CallFailed:
+            return full
+        self._aside = full
+        return another
 
     async def _connected(self) -> Link:
         """Connect, together with all who want the same."""
@@ -155,7 +198,7 @@ class Http2Channel:
         )
         host = self._host.strip("[]")
         transport, link = await self._loop.create_connection(
-            lambda: Link(heads),
+            lambda: Link(heads, self._new_vigil()),
             sock=await dial(host, self._port),
             ssl=self._tls,
             server_hostname=host if self._tls else None,

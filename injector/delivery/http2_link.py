@@ -10,6 +10,7 @@ from injector.http2.answers import Answer
 from injector.http2.client_session import ClientSession
 from injector.http2.frames import Broken, goaway
 from injector.http2.heads import HeadWriter
+from injector.http2.vigil import Step, Vigil
 
 LATE = Answer("DEADLINE_EXCEEDED", "Deadline Exceeded")
 _CLOSED = Answer("CANCELLED", "the connection was closed")
@@ -28,18 +29,21 @@ class Link(asyncio.Protocol):
 
     All calls that begin in one turn of the loop leave in one write. Once it is `leaving`, no
     more may begin, and it closes itself when the last has ended. It is `ready` once the server
-    has greeted, with words in place of "" if it never will; `gone` is its end.
+    has greeted, with words in place of "" if it never will; `gone` is its end. A server that is
+    silent while calls are under way is asked for a sign of life, and left if there is none.
     """
 
-    def __init__(self, heads: HeadWriter) -> None:
-        self._session = ClientSession(self._ended, heads)
+    def __init__(self, heads: HeadWriter, vigil: Vigil) -> None:
+        self._session = ClientSession(self._answered, heads)
         self._loop = asyncio.get_running_loop()
         self._open: dict[int, _Open] = {}
         self._queue: deque[asyncio.Future[None]] = deque()
         self._flushing = self._paused = False
         self._timer: asyncio.TimerHandle | None = None
         self._next_look = inf
-        self._heard = 0.0
+        self._heard = self._answered_at = self._busy_since = 0.0
+        self._vigil = vigil
+        self._watching: asyncio.TimerHandle | None = None
         self.ready: asyncio.Future[str] = self._loop.create_future()
         self.gone: asyncio.Future[None] = self._loop.create_future()
 
@@ -53,8 +57,9 @@ class Link(asyncio.Protocol):
         why = str(exc or "closed by the server")
         self._lose(f"the connection was lost: {why}")
         self.offer_room()
-        if self._timer:
-            self._timer.cancel()
+        for timer in (self._timer, self._watching):
+            if timer:
+                timer.cancel()
         self.gone.set_result(None)
 
     def pause_writing(self) -> None:
@@ -103,7 +108,11 @@ class Link(asyncio.Protocol):
         stream = self._session.open(path, request, shared=token, own=about, timeout_s=timeout_s)
         since, end = self._loop.time(), self._loop.create_future()
         until = since + timeout_s
+        if not self._open:
+            self._busy_since = since
         self._open[stream] = _Open(end, since, until)
+        if self._watching is None:
+            self._watch()
         if until < self._next_look:
             self._look_at(until)
         if not self._flushing:
@@ -151,6 +160,11 @@ class Link(asyncio.Protocol):
         if not self.ready.done():
             self.ready.set_result(why)
 
+    def _answered(self, stream: int, answer: Answer) -> None:
+        self._answered_at = self._heard
+        self._vigil.answered()
+        self._ended(stream, answer)
+
     def _ended(self, stream: int, answer: Answer) -> None:
         call = self._open.pop(stream)
         if not call.end.done():
@@ -189,16 +203,33 @@ class Link(asyncio.Protocol):
     def _end_late_calls(self) -> None:
         """End the calls whose time is over.
 
-        Where the server has not said a word since such a call was sent, it may be gone without
-        a farewell: no more calls begin here, and the next takes a new connection.
+        Where the server has answered none since such a call was sent, it may be gone without a
+        farewell, or what it passes calls on to: no more begin here, and the next takes a new
+        connection.
         """
         now = self._loop.time()
         for stream, call in [(n, call) for n, call in self._open.items() if call.until <= now]:
             self._session.cancel(stream)
             self._ended(stream, LATE)
-            if self._heard <= call.since:
+            if self._answered_at <= call.since:
                 self._session.leave()
         self._next_look, self._timer = inf, None
         if self._open:
             self._look_at(min(call.until for call in self._open.values()))
         self._flush()
+
+    def _watch(self) -> None:
+        """Leave a server that gives no sign of life, as long as calls are under way."""
+        self._watching = None
+        if not self._open:
+            return
+        heard = max(self._heard, self._busy_since)
+        step, wait_s = self._vigil.look(now=self._loop.time(), heard=heard)
+        if step is Step.LEAVE:
+            self._lose("the connection was lost: the server is silent and answers no ping")
+            self._transport.abort()
+            return
+        if step is Step.ASK:
+            self._session.ask()
+            self._flush()
+        self._watching = self._loop.call_later(wait_s, self._watch)

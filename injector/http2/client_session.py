@@ -92,6 +92,10 @@ class ClientSession(Side[Requests]):
             self._sent.drop(stream)
             self.out.append(frames.rst_stream(stream, Fault.CANCEL))
 
+    def ask(self) -> None:
+        """Ask the server for a sign of life."""
+        self.out.append(frames.frame(Type.PING, 0, 0, b"injector"))
+
     def leave(self) -> None:
         """Open no more calls; those under way may end."""
         self.leaving = True

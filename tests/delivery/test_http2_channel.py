@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -10,8 +10,10 @@ from injector.delivery.address import Address
 from injector.delivery.channel import CallFailed
 from injector.delivery.http2_channel import Http2Channel
 from injector.http2.frames import Fault, Setting, Type, frame, goaway, settings_frame, window_update
+from injector.http2.vigil import Vigil
 from tests.delivery.channels import ask, code_of, listening, run, until
 from tests.http2.h2_server import H2Server
+from tests.scripted_service import Answer, Service, serve
 
 GREETING = frame(Type.SETTINGS, 0, 0)
 
@@ -35,8 +37,8 @@ def test_calls_that_wait_for_room_begin_when_the_server_makes_some() -> None:
         await talking
 
     async def call(address: str) -> list[str]:
-        channel = Http2Channel(Address(emulator_host=address))
-        codes = await asyncio.gather(*(code_of(channel, timeout_s=10) for _ in range(20)))
+        channel = Http2Channel(Address(emulator_host=address), patience_s=60)
+        codes = await asyncio.gather(*(code_of(channel, timeout_s=60) for _ in range(20)))
         await channel.close()
         return codes
 
@@ -164,3 +166,111 @@ def test_a_connection_that_lay_idle_for_long_is_left_for_a_new_one() -> None:
         with listening(answer) as (address, came):
             assert run(call(address, stale_s)) == ["OK"] * 7
         assert len(came) == connections
+
+
+def test_a_server_that_vanishes_is_left_before_the_calls_time_is_over() -> None:
+    """A router that forgets a connection passes nothing on, and tells neither side."""
+    gone = threading.Event()
+
+    async def vanish(reader, writer) -> None:
+        writer.write(GREETING)
+        while not gone.is_set():
+            await reader.read(65_536)
+            gone.set()
+        await reader.read()
+
+    async def answer(reader, writer) -> None:
+        if gone.is_set():
+            await talk(H2Server(), reader, writer)
+        else:
+            await vanish(reader, writer)
+
+    async def call(address: str) -> list[str]:
+        vigils = iter([Vigil(silent_s=0.1, answer_s=0.1), Vigil()])
+        channel = Http2Channel(Address(emulator_host=address), new_vigil=vigils.__next__)
+        lost = await asyncio.gather(*(failure_of(channel, timeout_s=60) for _ in range(3)))
+        after = await code_of(channel)
+        await channel.close()
+        return [*lost, after]
+
+    with listening(answer) as (address, came):
+        *lost, after = run(call(address))
+    assert set(lost) == {
+        "UNAVAILABLE: the connection was lost: the server is silent and answers no ping"
+    }
+    assert (after, len(came)) == ("OK", 2)
+
+
+async def failure_of(channel: Http2Channel, **options: float) -> str:
+    with pytest.raises(CallFailed) as failed:
+        await ask(channel, b"", **options)
+    return f"{failed.value.code}: {failed.value}"
+
+
+def test_a_server_that_works_for_long_and_answers_pings_is_kept(stack: ExitStack) -> None:
+    """As gRPC's own server does, which takes no more than a few pings in a row."""
+    service = stack.enter_context(serve(Service(plan=lambda _: Answer(delay_s=1.5))))
+
+    async def call() -> str:
+        address = Address(emulator_host=service.address)
+        channel = Http2Channel(address, new_vigil=lambda: Vigil(silent_s=0.1, answer_s=60))
+        code = await code_of(channel)
+        await channel.close()
+        return code
+
+    assert run(call()) == "OK"
+    assert len(service.peers) == 1
+
+
+def test_calls_get_through_beside_as_many_that_hang_as_the_server_takes() -> None:
+    """A tick asks for queues while every create hangs; the connections are two, not many."""
+
+    async def hang(reader, writer) -> None:
+        def answer(server: H2Server, stream: int, body: bytes) -> None:
+            if b"besides" in body:
+                server.echo(stream, body)
+
+        server = H2Server(answer)
+        server.limit(MAX_CONCURRENT_STREAMS=10)
+        await talk(server, reader, writer)
+
+    async def call(address: str) -> list[str]:
+        channel = Http2Channel(Address(emulator_host=address), patience_s=0.05)
+        hanging = [asyncio.create_task(code_of(channel, timeout_s=60)) for _ in range(10)]
+        for _ in range(5):
+            assert await ask(channel, b"besides", timeout_s=60) == b"besides"
+        hanging += [asyncio.create_task(code_of(channel, timeout_s=60)) for _ in range(20)]
+        await asyncio.sleep(0.5)
+        await channel.close()
+        return await asyncio.gather(*hanging)
+
+    with listening(hang) as (address, came):
+        assert run(call(address)) == ["CANCELLED"] * 30
+    assert len(came) == 2
+
+
+def test_where_no_second_connection_can_be_had_calls_wait_for_the_first() -> None:
+    first = threading.Event()
+
+    async def one_connection(reader, writer) -> None:
+        if first.is_set():
+            return
+        first.set()
+        held: list[tuple[int, bytes]] = []
+        server = H2Server(lambda _server, stream, body: held.append((stream, body)))
+        server.limit(MAX_CONCURRENT_STREAMS=1)
+        talking = asyncio.create_task(talk(server, reader, writer))
+        await until(lambda: len(came) > 2)
+        server.answer = H2Server.echo
+        server.echo(*held.pop())
+        writer.write(server.connection.data_to_send())
+        await talking
+
+    async def call(address: str) -> list[str]:
+        channel = Http2Channel(Address(emulator_host=address), patience_s=0.05)
+        codes = await asyncio.gather(*(code_of(channel, timeout_s=60) for _ in range(5)))
+        await channel.close()
+        return codes
+
+    with listening(one_connection) as (address, came):
+        assert run(call(address)) == ["OK"] * 5
