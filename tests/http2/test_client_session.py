@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injector.http2.client_session import MAX_ANSWER_BYTES
-from injector.http2.frames import Broken, Setting, Type, frame, header_frames, settings_frame
+from injector.http2.frames import (
+    Broken,
+    Setting,
+    Type,
+    frame,
+    header_frames,
+    settings_frame,
+    window_update,
+)
 from injector.http2.header_blocks import field
 from injector.http2.heads import Unsendable
 from injector.http2.messages import framed
@@ -185,6 +193,9 @@ def test_a_status_may_follow_an_answers_bytes():
         ("403", "PERMISSION_DENIED"),
         ("404", "UNIMPLEMENTED"),
         ("429", "UNAVAILABLE"),
+        ("502", "UNAVAILABLE"),
+        ("504", "UNAVAILABLE"),
+        ("500", "UNKNOWN"),
         ("503", "UNAVAILABLE"),
         ("418", "UNKNOWN"),
     ],
@@ -368,3 +379,38 @@ def test_no_sequence_of_frames_ends_otherwise_than_in_a_call_or_as_broken(frames
     except Broken:
         pair.session.lose(Pair().ask())
     assert len(pair.ends) + pair.session.open_calls == len(opened)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=6),
+    st.integers(0, 400),
+    st.integers(1, 50),
+)
+def test_an_answer_with_bytes_changed_or_lost_ends_in_a_call_or_as_broken(changes, whole, size):
+    pair = Pair()
+    opened = [pair.open(b"x" * 20), pair.open(b"y" * 20)]
+    pair.server.receive(b"".join(pair.session.out))
+    said = bytearray(pair.server.connection.data_to_send())
+    for at, byte in changes:
+        said[at % len(said)] = byte
+    try:
+        for at in range(0, min(whole, len(said)), size):
+            pair.session.receive(bytes(said[at : min(at + size, whole)]))
+    except Broken:
+        pair.session.lose(Pair().ask())
+    assert len(pair.ends) + pair.session.open_calls == len(opened)
+
+
+def test_a_window_that_shrinks_below_what_was_sent_is_waited_for():
+    pair = Pair()
+    pair.server.limit(INITIAL_WINDOW_SIZE=1000)
+    pair.talk()
+    stream = pair.open(b"a" * 5000)
+    pair.session.receive(settings_frame((Setting.INITIAL_WINDOW_SIZE, 10)))
+    sent = b"".join(pair.session.out)
+    assert sent.count(b"a") < 1000 + len("authority")
+    pair.session.out.clear()
+    pair.session.receive(window_update(stream, 990))
+    assert pair.session.out == []
+    pair.session.receive(window_update(stream, 5000))
+    assert b"".join(pair.session.out).count(b"a") > 3900
