@@ -1,6 +1,7 @@
 """`injector init`."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shlex import quote
 
@@ -45,7 +46,7 @@ task:
     #   service_account: worker@PROJECT.iam.gserviceaccount.com
     #   audience: https://worker.example
   # dispatch_deadline: 10m  # how long the target may take, 15s to 30m
-  # schedule: {{at: "2030-01-01T09:00:00Z"}}  # spread from there on; or {{field: when}}
+  # schedule: {{at: "{tomorrow}"}}  # spread from there on; or {{field: when}}
 # create_mode: single  # batch: a call for each chunk, which keeps to one queue
 """
 
@@ -114,7 +115,7 @@ def command(  # noqa: PLR0913  (one for each option)
             records=_value(records),
             identity=_identity(identity),
             others="  # or content, or {field: user_id}" if identity == "index" else "",
-            becomes=MESSAGE if is_message else TASK.format(url=_value(url or _local_target())),
+            becomes=MESSAGE if is_message else _task(url or _local_target(), now=datetime.now(UTC)),
         )
     )
     _write(file, text)
@@ -124,6 +125,12 @@ def command(  # noqa: PLR0913  (one for each option)
     click.echo(f"{file} is written; next: injector plan {file}")
     if is_message and not group:
         click.echo(f"group {usual} is yours to make, a group that has a topic: docs/topics.md")
+
+
+def _task(url: str, *, now: datetime) -> str:
+    """Write the task; its time is one that Cloud Tasks takes, within 30 days."""
+    tomorrow = f"{now + timedelta(days=1):%Y-%m-%d}T09:00:00Z"
+    return TASK.format(url=_value(url), tomorrow=tomorrow)
 
 
 def _write(file: Path, text: str) -> None:

@@ -51,5 +51,10 @@ def settle(due: float | None, *, now: float) -> float | None:
     if due <= now + HORIZON_S:
         return due
     hours = (due - now) / 3600 if math.isfinite(due) else due
-    hint = "; it looks like milliseconds, give seconds" if due / 1000 <= now + HORIZON_S else ""
+    hint = "; it looks like milliseconds, give seconds" if _in_thousandths(due, now) else ""
     raise Rejected(f"is due in {hours:.1f} h, over the 720 h that Cloud Tasks allows{hint}")
+
+
+def _in_thousandths(due: float, now: float) -> bool:
+    """Tell whether it would be a time of these decades if it counted milliseconds."""
+    return now / 2 <= due / 1000 <= now + HORIZON_S

@@ -88,6 +88,16 @@ def test_init_names_the_file_as_a_shell_takes_it(folder):
     assert load_manifest(folder / "a\nb: c.yaml").job == "my-job"
 
 
+def test_the_time_that_init_proposes_is_one_that_cloud_tasks_takes(folder, capsys):
+    run(["init"])
+    text = (folder / "job.yaml").read_text()
+    (folder / "job.yaml").write_text(text.replace("# schedule:", "schedule:"))
+    (folder / "users.csv").write_text("user_id\n1\n2\n")
+    capsys.readouterr()
+    assert run(["plan", "job.yaml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rejected"] == 0
+
+
 def test_remarks_of_a_new_manifest_stand_in_one_column_or_above(folder):
     run(["init", "--job", "a-job-of-a-rather-long-name-that-leaves-no-room"])
     lines = (folder / "job.yaml").read_text().splitlines()

@@ -269,9 +269,10 @@ def test_time_within_720_hours_is_kept():
     ("value", "words"),
     [
         (NOW + 720 * HOUR + 60, "is due in 720.0 h, over the 720 h"),
-        ("9999-12-31T23:59:59Z", "over the 720 h"),
+        ("9999-12-31T23:59:59Z", "over the 720 h that Cloud Tasks allows$"),
         (NOW * 1000, "it looks like milliseconds, give seconds"),
         ("1800000000000", "it looks like milliseconds, give seconds"),
+        ("2030-01-01T09:00:00Z", "over the 720 h that Cloud Tasks allows$"),
         (1e300, "over the 720 h"),
         ("2026-02-30T00:00:00Z", "is not a time"),
         ("2026-02-30", "is not a time"),
