@@ -54,7 +54,7 @@ _metrics_dir = _read.metrics_dir or mkdtemp(prefix="injector-metrics-")
 wsgi_app = "handlers.wsgi:application()"
 bind = [_read.listen_at]
 workers = _read.workers
-worker_class = "gthread"
+worker_class = "handlers.worker.PromptWorker"
 threads = pool_threads(_read.threads)
 timeout = int(_read.worker_timeout_s)
 graceful_timeout = 10

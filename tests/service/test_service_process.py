@@ -51,6 +51,10 @@ def served(tmp_path_factory):
         yield served
 
 
+def test_the_service_gives_up_requests_that_do_not_arrive(served):
+    assert "Using worker: handlers.worker.PromptWorker" in served.log.read_text()
+
+
 @pytest.mark.parametrize("arguments", [(), ("--preload",)])
 def test_every_request_to_several_workers_is_answered_and_counted(served_with, arguments):
     served = served_with(*arguments, INJECTOR_WORKERS="3")
