@@ -1,6 +1,7 @@
 import json
 import os
 import resource
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -53,6 +54,14 @@ def served(tmp_path_factory):
 
 def test_the_service_gives_up_requests_that_do_not_arrive(served):
     assert "Using worker: handlers.worker.PromptWorker" in served.log.read_text()
+
+
+@pytest.mark.parametrize("chunk", [b"ZZ\r\n{}\r\n0\r\n\r\n", b"2\r\n{}junk", b"-1\r\n\r\n"])
+def test_a_body_in_chunks_that_are_none_is_the_callers_fault(served, chunk):
+    head = b"POST /jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2]))) as caller:
+        caller.sendall(head + chunk)
+        assert caller.recv(20).startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize("arguments", [(), ("--preload",)])
