@@ -112,8 +112,11 @@ def filesystem_of(url: str) -> tuple[AbstractFileSystem, str]:
     """Return the file system and the path in it, without a cache that could be out of date.
 
     A bucket that cannot be connected to is given up each time after some seconds, not minutes.
+    Raises Misused where a URL names no bucket.
     """
     is_bucket = url.startswith(_BUCKETS)
+    if is_bucket and not url.partition("://")[2].partition("/")[0]:
+        raise Misused(f"{url}: names no bucket; write one such as gs://BUCKET/users.csv")
     try:
         options = {"requests_timeout": _within_s(CONNECT_S)} if is_bucket else {}
         fs, path = url_to_fs(url, use_listings_cache=False, **options)

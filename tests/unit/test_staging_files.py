@@ -62,3 +62,9 @@ def test_what_is_no_plain_file_has_no_size_that_is_known_beforehand(tmp_path):
     assert (device.size, stdin.size) == (None, None)
     with pytest.raises(InjectorError, match="standard input: can be read only once"):
         stdin.read(0, 4)
+
+
+@pytest.mark.parametrize("location", ["gs://", "gcs://", "gs:///users.csv"])
+def test_a_url_without_a_bucket_is_refused_before_anybody_is_asked(location):
+    with pytest.raises(Misused, match="names no bucket; write one such as gs://BUCKET"):
+        find_files(location)
