@@ -30,6 +30,17 @@ class Ticks:
         """Call the service's tick."""
         self._due = self._clock.monotonic() + TICK_EVERY_S
         try:
-            requests.post(self._url, timeout=30).raise_for_status()
+            answer = requests.post(self._url, timeout=30)
         except requests.RequestException as error:
             self._announce(f"a tick failed, the next one follows: {error}")
+            return
+        if not answer.ok:
+            self._announce(f"a tick failed, the next one follows: {_reason(answer)}")
+
+
+def _reason(answer: requests.Response) -> str:
+    """Return what the service says is wrong, or its status where it says nothing."""
+    try:
+        return str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"{answer.status_code} {answer.reason}"
