@@ -119,12 +119,16 @@ def command(  # noqa: PLR0913  (one for each option)
         )
     )
     _write(file, text)
+    _tell(file, group_to_make=usual if is_message and not group else None, as_json=as_json)
+
+
+def _tell(file: Path, *, group_to_make: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"written": str(file)})
         return
     click.echo(f"{file} is written; next: injector plan {file}")
-    if is_message and not group:
-        click.echo(f"group {usual} is yours to make, a group that has a topic: docs/topics.md")
+    if group_to_make:
+        click.echo(f"group {group_to_make} is yours to make, one that has a topic: docs/topics.md")
 
 
 def _task(url: str, *, now: datetime) -> str:

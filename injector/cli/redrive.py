@@ -74,15 +74,13 @@ def command(  # noqa: PLR0913  (one for each option)
         return
     found = service.job(job)
     manifest = _manifest(service, job, child, path)
-    outcome = "open" if missing else "rejected"
-    picks = picks_of_ranges(ranges, found) if ranges else picks_by_outcome(service, found, outcome)
+    picks = _picks(service, found, ranges, missing=missing)
     store = store or _beside(found)
     before = Before.staging(manifest.job, store)
     staged = _stage(found, picks, manifest, store)
     with registering(service, staged, before) as registration:
-        confirm(
-            f"Register {manifest.job} with {counted(staged.records, 'record')}?", is_sure=is_sure
-        )
+        many = counted(staged.records, "record")
+        confirm(f"Register {manifest.job} with {many}?", is_sure=is_sure)
         shown, _ = registration.register(manifest, parent=job, keeps_names=not ranges)
     _tell_child(shown, staged, job, as_json=as_json)
 
@@ -128,6 +126,13 @@ def _manifest(service: Service, job: str, child: str | None, path: Path | None) 
 
 def _json(document: Json) -> bytes:
     return msgspec.json.encode(document)
+
+
+def _picks(service: Service, job: Json, ranges: str | None, *, missing: bool) -> Iterator[Pick]:
+    """Choose the records: those of the ranges, those without an outcome, or the rejects."""
+    if ranges:
+        return picks_of_ranges(ranges, job)
+    return picks_by_outcome(service, job, "open" if missing else "rejected")
 
 
 def _beside(job: Json) -> str:
