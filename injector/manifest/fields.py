@@ -144,7 +144,7 @@ def within(low: float, high: float, *, unit: str = "", why: str = "") -> Checked
         if low <= number <= high:
             return number
         reason = f"; {why}" if why else ""
-        raise wrong(f"{number:g}{unit} is outside {low:g}{unit} to {high:g}{unit}{reason}")
+        raise wrong(f"{number:.12g}{unit} is outside {low:g}{unit} to {high:g}{unit}{reason}")
 
     return Checked(check, {"minimum": low, "maximum": high})
 
