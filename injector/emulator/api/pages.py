@@ -11,9 +11,9 @@ from injector.emulator.api.refusals import invalid
 
 _Item = TypeVar("_Item", bound=messages.Message)
 _VALID_S = 2 * 3600.0
-_FULL_BYTES = 3_000_000
-"""From here on a page takes no more. With one more task of 1 MiB it is still below the 4 MiB that a
-gRPC channel takes unless it is told otherwise, as Google's own are."""
+_FULL_BYTES = 4_000_000
+"""How much a page holds, but for one item that is larger by itself: below the 4 MiB that a gRPC
+channel takes unless it is told otherwise, as Google's own are."""
 
 
 def size(asked: int, largest: int) -> int:
@@ -24,13 +24,13 @@ def size(asked: int, largest: int) -> int:
 
 
 def fill(page: list[_Item], items: Iterable[_Item]) -> int:
-    """Put items on a page until its bytes are enough; return how many it took."""
+    """Put items on a page as long as they fit, but at least one; return how many it took."""
     size = 0
     for item in items:
-        page.append(item)
         size += item.ByteSize()
-        if size >= _FULL_BYTES:
+        if page and size > _FULL_BYTES:
             break
+        page.append(item)
     return len(page)
 
 
