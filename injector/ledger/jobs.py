@@ -1,13 +1,13 @@
 """The jobs: what was asked for, how far each is, and what people changed."""
 
 import builtins
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 
 from sqlalchemy import Connection, Select, select
 
-from injector.errors import Conflict
+from injector.errors import Conflict, NotFound
 from injector.ledger import feeds, redrives, waits
 from injector.ledger.changes import Act, note, set_state, tune
 from injector.ledger.database import Database
@@ -237,12 +237,22 @@ def _tune(
     connection: Connection, *, job_id: str, tuning: Tuning, act: Act, recalled: Collection[str]
 ) -> Job:
     in_turn = sorted({job_id, *recalled})  # all lock them in the same order
-    locked = [load_job(connection, each, lock=True) for each in in_turn]
+    locked = list(_locked(connection, in_turn, needed=job_id))
     tune(connection, job_id=job_id, tuning=tuning, act=act)
     for job in locked:
         if job.id in recalled:
             feeds.recall(connection, job, job.generation)
     return load_job(connection, job_id)
+
+
+def _locked(connection: Connection, ids: Iterable[str], *, needed: str) -> Iterator[Job]:
+    """Lock the jobs; others than the one that is needed may be deleted by now."""
+    for each in ids:
+        try:
+            yield load_job(connection, each, lock=True)
+        except NotFound:
+            if each == needed:
+                raise
 
 
 def _recall(connection: Connection, *, job_id: str, generation: int) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from injector.errors import NotFound
 from injector.ledger import Ledger, feeds
 from injector.ledger.ports import Chunks, JobState, NewJob, Receipt, Tuning
 
@@ -263,6 +264,14 @@ def test_tuning_recalls_the_jobs_that_it_names_and_no_others(ledger: Ledger):
 
     found = {each: ledger.jobs.get(each).generation for each in (job, slower, other)}
     assert found[slower] > found[job] == found[other] == 0
+
+
+def test_tuning_passes_over_a_job_to_recall_that_is_deleted_by_now(ledger: Ledger):
+    job = fed(ledger)
+    ledger.jobs.tune(job, Tuning(weight=3.0), now=60.0, recall=["gone", job])
+    assert ledger.jobs.get(job).generation > 0
+    with pytest.raises(NotFound):
+        ledger.jobs.tune("gone", Tuning(weight=3.0), now=60.0, recall=[job])
 
 
 on_one_ledger = settings(
