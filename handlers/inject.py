@@ -70,7 +70,8 @@ def _answered(task: InjectorTask, answer: Answer) -> Response:
     if answer.verdict is Verdict.OPEN:
         raise _handed_back(answer.reason, **place, **counts)
     labelled(metrics().deliveries, answer.verdict.value).inc()
-    severity = "WARNING" if answer.reason else "INFO"
+    as_usual = not answer.reason or answer.verdict is Verdict.RECALLED
+    severity = "INFO" if as_usual else "WARNING"
     event(f"chunk.{answer.verdict}", severity, **place, **counts, why=answer.reason)
     return _answer(status=answer.verdict.value, reason=answer.reason, **counts)
 

@@ -25,13 +25,16 @@ def fed_of(house, job="welcome-1"):
     return {generation: sorted(dues) for generation, dues in found.items()}
 
 
-def test_a_lower_limit_stops_what_was_fed_at_once_and_feeds_it_again_evenly(house):
+def test_a_lower_limit_stops_what_was_fed_at_once_and_feeds_it_again_evenly(house, caplog):
     submitted(house, 250_000)
     house.tick()
     assert len(fed_of(house)[0]) == pytest.approx(900, abs=1)
     patch(house, {"max_rate": 100})
-    answers = [house.inject(body) for body in first_bodies(house, 3)]
+    with caplog.at_level("INFO", "injector"):
+        answers = [house.inject(body) for body in first_bodies(house, 3)]
     assert [answer.json["status"] for answer in answers] == ["recalled"] * 3
+    told = [each for each in caplog.records if "chunk.recalled" in each.getMessage()]
+    assert [each.levelname for each in told] == ["INFO"] * 3
     assert user_tasks(house) == []
     house.clock.time += 20
     house.tick()
@@ -183,7 +186,7 @@ def job(name="a", *, state=JobState.RUNNING, **tuned: object):
         ({"rejects_allowed": 1}, set()),
     ],
 )
-def test_slower_are_those_that_lose_rate(change, found):
+def test_slower_are_those_that_a_limit_or_a_rank_slows(change, found):
     own = job(max_rate=2.0)
     others = [
         job("same"),
