@@ -50,8 +50,8 @@ def command(  # noqa: PLR0913  (one for each option)
 ) -> None:
     """Change JOB while it runs.
 
-    A lower limit or share holds within seconds: what was fed ahead is taken from the queue, and the
-    next tick feeds it again at the new pace. A higher one holds from what the next tick feeds.
+    A lower limit or share holds within seconds: what was fed ahead is passed over, and the next
+    tick feeds it again at the new pace. A higher one holds from what the next tick feeds.
 
     Example: injector set welcome-2026-11 --max-rate 1000 --weight 3
     """

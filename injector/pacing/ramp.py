@@ -14,8 +14,10 @@ SAFE_INTERVAL_S = 300.0
 QUEUE_MAX_RATE = 500.0
 CHUNK = 100
 SAFE_RATE = SAFE_INITIAL_RATE * CHUNK
-STEP_LOST_EACH_S = 60.0
 """Where cold queues may begin together, in single creates or dispatches a second."""
+
+STEP_LOST_EACH_S = 60.0
+"""After how many idle seconds a group's warmth is one step of the ramp less."""
 
 
 @dataclass(frozen=True, slots=True)
