@@ -27,7 +27,7 @@ class Registering:
     ) -> tuple[Json, bool]:
         """Register the job; return it, and whether it is new."""
         facts: Json = msgspec.to_builtins(self.staged)
-        del facts["rejects"]  # each chunk's receipt lists its own
+        del facts["rejects"], facts["is_new"]  # each chunk's receipt lists its own rejects
         document = manifest.model_dump(mode="json")
         job, is_new = self.service.register(document, facts, parent=parent, keeps_names=keeps_names)
         self.is_taken = job.get("store", self.staged.store) == self.staged.store

@@ -78,8 +78,7 @@ def stage_again(
         if same := find_same(job, seal):
             folder.remove()
             return same.staged, count.never
-        write_seal(folder, seal)
-    return seal.staged, count.never
+        return write_seal(folder, seal), count.never
 
 
 def _picked(reader: ChunkReader, picks: Iterable[Pick], count: _Count) -> Iterator[Record]:

@@ -11,20 +11,22 @@ from injector.staging.unstage import unstage
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The stagings that the job had, and which of the folders above them were not there yet."""
+    """Which of the folders above the job's stagings were not there yet."""
 
-    stagings: frozenset[str]
     absent: tuple[Path, ...]
 
     @classmethod
     def staging(cls, job: str, store_url: str) -> "Before":
         """Look at the store before the job is staged."""
         folder = Folder.at(store_url) / job
-        return cls(frozenset(folder.names()), tuple((folder / "staging").absent()))
+        return cls(tuple((folder / "staging").absent()))
 
     def take_back(self, staged: Staged, *, is_named: Callable[[], bool]) -> None:
-        """Remove the staging if it is new and no job names it, and the folders made for it."""
-        if staged.store.rpartition("/")[2] in self.stagings:
+        """Remove the staging if this run made it and no job names it, and the folders made for it.
+
+        One that another run has made stays: its job may be with a service that nobody asks here.
+        """
+        if not staged.is_new:
             return
         unstage(staged.store, is_named=is_named)
         remove_empty(self.absent)

@@ -1,6 +1,6 @@
 """What a whole staging says of itself; it is written last, so a staging without it is none."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
@@ -21,7 +21,8 @@ class Staged:
     `store` is what a ChunkReader takes. `digest` is the SHA-256 of the source's bytes as they
     were read, with a mark after each of several files. `rejected` counts the records found
     bad, and `rejects` lists the first of them; those that are only due too late are judged
-    again when their tasks are created.
+    again when their tasks are created. `is_new` tells who staged it that this very run has made
+    it; it is no fact of the staging, and is not written down.
     """
 
     store: str
@@ -30,6 +31,7 @@ class Staged:
     rejected: int
     digest: str
     rejects: tuple[Bad, ...] = ()
+    is_new: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,12 @@ class Seal:
     format_version: Literal[1] = 1
 
 
-def write_seal(folder: Folder, seal: Seal) -> None:
-    """Make the staging whole."""
-    folder.put(SEAL, msgspec.json.format(msgspec.json.encode(seal), indent=1))
+def write_seal(folder: Folder, seal: Seal) -> Staged:
+    """Make the staging whole, and return it as one that is new."""
+    facts = msgspec.to_builtins(seal)
+    del facts["staged"]["is_new"]
+    folder.put(SEAL, msgspec.json.format(msgspec.json.encode(facts), indent=1))
+    return replace(seal.staged, is_new=True)
 
 
 def read_seal(folder: Folder) -> Seal:

@@ -54,8 +54,7 @@ def stage(
         if same := find_same(job, seal):
             folder.remove()
             return same.staged
-        write_seal(folder, seal)
-    return seal.staged
+        return write_seal(folder, seal)
 
 
 def _writer(folder: Folder, trial: Trial, place: Place | None) -> ChunkWriter:

@@ -7,6 +7,8 @@ import pytest
 
 from injector.cli.main import run
 from injector.clock import SystemClock
+from injector.staging import stage
+from injector.staging.seal import SEAL
 from tests.cli_samples import FINISHED, JOB, MANIFEST, QUEUES, URL, read
 
 GROUP = {
@@ -141,6 +143,24 @@ def test_refused_submit_leaves_what_a_job_or_an_earlier_submit_has(folder, known
     named_by(known)
     assert run(["submit", "m.yaml", "--yes"]) == 2
     assert stagings(folder) == [first]
+
+
+def test_refused_submit_leaves_what_another_run_has_staged_meanwhile(folder, known, monkeypatch):
+    refuse(known)
+    known.assert_all_requests_are_fired = (
+        False  # who asks whether a job names them is wrong already
+    )
+    named_by(known)
+    others = []
+
+    def stage_after_another(source, manifest, store, **named: object):
+        others.append(Path(stage(source, manifest, store, **named).store))
+        return stage(source, manifest, store, **named)
+
+    monkeypatch.setattr("injector.cli.submit.stage", stage_after_another)
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert stagings(folder) == others
+    assert (others[0] / SEAL).exists()
 
 
 def test_refused_submit_leaves_chunks_that_a_job_names_meanwhile(folder, known):

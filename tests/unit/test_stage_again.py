@@ -88,4 +88,5 @@ def test_the_same_choice_again_is_the_same_staging(tmp_path):
     second, _ = again(staged, [Pick(0, 0b10)], tmp_path)
     other, _ = again(staged, [Pick(0, 0b01)], tmp_path)
     assert first == second
+    assert [each.is_new for each in (first, second, other)] == [True, False, True]
     assert other.digest != first.digest
