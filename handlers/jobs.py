@@ -46,10 +46,10 @@ def register() -> Response:
     submission = body(Submission, limit=MAX_BODY, name="a job")
     manifest = _manifest(submission.manifest)
     check_destination(manifest, group_of(parts().settings, manifest.group))
-    _check_store(submission.staged)
     if manifest.notify and not _is_known(manifest.job):
         _check_notify(manifest.notify)
     job = _new_job(manifest, submission)
+    _check_store(submission.staged)  # last: whoever takes chunks back removes their seal first
     now, ledger = parts().clock.now(), parts().ledger
     is_new = ledger.jobs.register(job, now=now, who=caller().name)
     if is_new:

@@ -10,6 +10,8 @@ from injector.delivery.memory_topics import MemoryTopics
 from injector.groups import Group
 from injector.ledger.ports import JobState, NewJob
 from injector.naming import task_id
+from injector.queues.preflight import look_at_topic
+from injector.staging import unstage
 from tests.bench import GROUP, MANIFEST
 from tests.house import House, settings_of
 from tests.moving_clock import MovingClock
@@ -240,6 +242,22 @@ def test_job_whose_end_nobody_can_be_told_is_refused_before_anything_is_made(hou
     answer = house.submit(house.stage(manifest=manifest))
     assert answer.status_code == 400
     assert f"notify.topic: topic {EVENTS}-gone is not there" in answer.json["detail"]
+    assert house.get("/jobs").json["jobs"] == []
+
+
+def test_job_whose_chunks_are_taken_back_while_its_topic_is_looked_at_is_refused(
+    house, monkeypatch
+):
+    job = house.stage(manifest=f"{MESSAGES}notify: {{topic: {EVENTS}}}\n")
+
+    def look(topic, topics):
+        assert unstage(job["staged"]["store"], is_named=lambda: False)
+        return look_at_topic(topic, topics)
+
+    monkeypatch.setattr("handlers.jobs.look_at_topic", look)
+    answer = house.submit(job)
+    assert answer.status_code == 400
+    assert "the service cannot read the chunks" in answer.json["detail"]
     assert house.get("/jobs").json["jobs"] == []
 
 
