@@ -56,6 +56,12 @@ def sure_option() -> Decorator:
     return click.option("--yes", "-y", "is_sure", is_flag=True, help="Do not ask.")
 
 
+def need_answer(*, is_sure: bool) -> None:
+    """Raise click's UsageError where a question is open and nobody can be asked."""
+    if not is_sure and not sys.stdin.isatty():
+        raise click.UsageError("this is not a terminal, so nobody can be asked; add --yes")
+
+
 def confirm(question: str, *, is_sure: bool) -> None:
     """Ask unless that is settled; end the command when the answer is no.
 
@@ -63,8 +69,7 @@ def confirm(question: str, *, is_sure: bool) -> None:
     """
     if is_sure:
         return
-    if not sys.stdin.isatty():
-        raise click.UsageError("this is not a terminal, so nobody can be asked; add --yes")
+    need_answer(is_sure=is_sure)
     click.confirm(question, abort=True, err=True)
 
 

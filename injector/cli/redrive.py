@@ -11,6 +11,7 @@ from injector.cli.options import (
     confirm,
     job_argument,
     json_option,
+    need_answer,
     service_at,
     service_option,
     sure_option,
@@ -72,6 +73,7 @@ def command(  # noqa: PLR0913  (one for each option)
             service, job, "retry" if missing else "redrive", is_sure=is_sure, as_json=as_json
         )
         return
+    need_answer(is_sure=is_sure)
     found = service.job(job)
     manifest = _manifest(service, job, child, path)
     picks = _picks(service, found, ranges, missing=missing)

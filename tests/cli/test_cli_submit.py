@@ -177,6 +177,12 @@ def test_submit_whose_end_nobody_knows_keeps_its_chunks(folder, known, monkeypat
     assert len(stagings(folder)) == 1
 
 
+def test_redrive_that_can_ask_nobody_stages_nothing(folder, web, monkeypatch, capsys):
+    assert run(["redrive", "welcome", "--records", "0-9"]) == 2
+    assert "add --yes" in capsys.readouterr().err
+    assert not (folder / ".injector").exists()
+
+
 def test_chunks_that_cannot_be_taken_back_are_told(folder, known, monkeypatch, capsys):
     monkeypatch.setattr(SystemClock, "sleep", lambda *_: None)
     refuse(known)
