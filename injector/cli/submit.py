@@ -1,6 +1,7 @@
 """`injector submit`."""
 
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,14 +11,21 @@ from injector.cli.client import Json, Service
 from injector.cli.findings import findings_of
 from injector.cli.job_view import ENDED
 from injector.cli.known_group import group_of
-from injector.cli.options import json_option, manifest_argument, service_at, service_option
+from injector.cli.options import (
+    json_option,
+    manifest_argument,
+    need_answer,
+    service_at,
+    service_option,
+)
 from injector.cli.output import count, print_json, say
 from injector.cli.plan import plan_of, show
 from injector.cli.plan_view import show_plan, show_rejects, show_warnings
 from injector.cli.planning import Plan, make_plan
 from injector.cli.preflight import queue_problems
 from injector.cli.reading import Reading, reading_options, staging_bar
-from injector.cli.unregistered import registering
+from injector.cli.unregistered import Registering, registering
+from injector.cli.watch import watch
 from injector.errors import Misused
 from injector.groups import Group
 from injector.manifest.rendering import compile_job
@@ -60,20 +68,14 @@ def command(  # noqa: PLR0913  (one for each option)
         plan = plan_of(manifest, reading, url)
         show(plan, as_json=as_json)
         return 1 if plan.has_too_many_rejects else 0
-    if not is_sure and not sys.stdin.isatty():
-        raise click.UsageError("this is not a terminal, so nobody can be asked; add --yes")
+    need_answer(is_sure=is_sure)
     service = service_at(url)
-    plan, staged, before = stage_and_plan(service, manifest, reading, _store_for(service, store))
-    with registering(service, staged, before) as registration:
+    with _planned(service, manifest, reading, _store_for(service, store)) as (plan, registration):
         if not _is_wanted(plan, is_sure=is_sure):
             return 1
         job, is_new = registration.register(plan.manifest)
-    _tell(job, staged, is_new=is_new, as_json=as_json)
-    if not follows:
-        return 0
-    from injector.cli.watch import watch  # noqa: PLC0415  (its bars are slow to load)
-
-    return watch(service, plan.manifest.job)
+    _tell(job, registration.staged, is_new=is_new, as_json=as_json)
+    return watch(service, plan.manifest.job) if follows else 0
 
 
 def _store_for(service: Service, store: str | None) -> str:
@@ -88,26 +90,26 @@ def _store_for(service: Service, store: str | None) -> str:
     return store
 
 
-def stage_and_plan(
+@contextmanager
+def _planned(
     service: Service, path: Path, reading: Reading, store: str
-) -> tuple[Plan, Staged, Before]:
+) -> Iterator[tuple[Plan, Registering]]:
     """Stage the records, once the service knows the group, and plan the job that they make.
 
-    Returns what the store had of the job before, too.
+    What was staged is taken back unless the job is registered.
     """
     settings = read_settings()
     manifest = reading.manifest(path)
     group = group_of(service.group(manifest.group))
     _check_queues(service, group)
     group = reading.group(manifest.group, settings) or group
-    source = reading.source(manifest, path)
+    source, renderer = reading.source(manifest, path), compile_job(manifest, group)
     before = Before.staging(manifest.job, store)
     with reading.placed(path), staging_bar() as progress:
         staged = stage(source, manifest, store, clock=settings.clock, progress=progress)
-    renderer = compile_job(manifest, group)
-    findings = findings_of(staged, renderer, now=settings.clock.now())
-    plan = make_plan(manifest, group, findings, latency_s=reading.latency_s)
-    return plan, staged, before
+    with registering(service, staged, before) as registration:
+        findings = findings_of(staged, renderer, now=settings.clock.now())
+        yield make_plan(manifest, group, findings, latency_s=reading.latency_s), registration
 
 
 def _check_queues(service: Service, group: Group) -> None:

@@ -2,25 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import click
 import msgspec
 
 from injector.cli.client import Json, Service
 from injector.cli.output import say
-from injector.errors import InjectorError, Misused
+from injector.errors import InjectorError, Misused, Refused
 from injector.manifest.schema import Manifest
 from injector.staging import Before, Staged
 
 
 @dataclass(slots=True)
 class Registering:
-    """A staging on its way to become a job's; `is_taken` once it is."""
+    """A staging on its way to become a job's; it `stays` once it is one, or may be one."""
 
     service: Service
     staged: Staged
-    is_taken: bool = False
+    stays: bool = False
+    _unknown: int = 0
 
     def register(
         self, manifest: Manifest, *, parent: str = "", keeps_names: bool = False
@@ -29,25 +29,41 @@ class Registering:
         facts: Json = msgspec.to_builtins(self.staged)
         del facts["rejects"], facts["is_new"]  # each chunk's receipt lists its own rejects
         document = manifest.model_dump(mode="json")
-        job, is_new = self.service.register(document, facts, parent=parent, keeps_names=keeps_names)
-        self.is_taken = job.get("store", self.staged.store) == self.staged.store
+        service = replace(self.service, announce=self._not_taken)
+        self.stays = True
+        try:
+            job, is_new = service.register(document, facts, parent=parent, keeps_names=keeps_names)
+        except (Misused, Refused):
+            self.stays = self._unknown > 0
+            if self.stays:
+                say(
+                    f"injector: its chunks stay at {self.staged.store}: an attempt before may yet "
+                    "register the job",
+                    stderr=True,
+                )
+            raise
+        self.stays = job.get("store", self.staged.store) == self.staged.store
         return job, is_new
+
+    def _not_taken(self, message: str) -> None:
+        """Count an attempt that is made again: nobody knows what became of it."""
+        self._unknown += 1
+        self.service.announce(message)
 
 
 @contextmanager
 def registering(service: Service, staged: Staged, before: Before) -> Iterator[Registering]:
     """Give what registers the job; take back what was staged if it is refused, or not wished.
 
-    Where nobody knows whether it is registered, the chunks stay: a job may be about to read them.
+    So it is if anything else fails before the service is asked. Where nobody knows whether the
+    job is registered, the chunks stay: it may be about to read them.
     """
     found = Registering(service, staged)
     try:
         yield found
-    except (Misused, click.Abort):
-        _take_back(found, before)
-        raise
-    if not found.is_taken:
-        _take_back(found, before)
+    finally:
+        if not found.stays:
+            _take_back(found, before)
 
 
 def _take_back(found: Registering, before: Before) -> None:

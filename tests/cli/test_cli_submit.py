@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+import requests
 
 from injector.cli.main import run
 from injector.clock import SystemClock
+from injector.errors import Misused
 from injector.staging import stage
 from injector.staging.seal import SEAL
 from tests.cli_samples import FINISHED, JOB, MANIFEST, QUEUES, URL, read
@@ -175,6 +178,45 @@ def test_submit_whose_end_nobody_knows_keeps_its_chunks(folder, known, monkeypat
     known.post(f"{URL}/jobs", status=503, json={"detail": "the ledger is away"})
     assert run(["submit", "m.yaml", "--yes"]) == 3
     assert len(stagings(folder)) == 1
+
+
+def test_submit_refused_after_an_attempt_that_may_yet_count_keeps_its_chunks(
+    folder, known, monkeypatch, capsys
+):
+    monkeypatch.setattr(SystemClock, "sleep", lambda *_: None)
+    known.assert_all_requests_are_fired = False  # nor is it asked whether a job names them
+    known.post(f"{URL}/jobs", body=requests.ConnectionError("timed out"))
+    refuse(known)
+    named_by(known)
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    (left,) = stagings(folder)
+    said = capsys.readouterr().err
+    assert f"its chunks stay at {left}: an attempt before may yet register the job" in said
+    assert "Trying again in" in said
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_submit_by_whom_the_service_does_not_let_in_leaves_nothing(folder, known, status):
+    known.post(f"{URL}/jobs", status=status, json={"detail": "no"})
+    named_by(known)
+    assert run(["submit", "m.yaml", "--yes"]) == 3
+    assert not (folder / ".injector").exists()
+
+
+def test_submit_that_may_not_ask_who_names_its_chunks_keeps_and_tells_them(folder, known, capsys):
+    known.post(f"{URL}/jobs", status=403, json={"detail": "no"})
+    known.get(f"{URL}/jobs", status=403, json={"detail": "no"})
+    assert run(["submit", "m.yaml", "--yes"]) == 3
+    (left,) = stagings(folder)
+    assert (left / SEAL).exists()
+    assert f"its chunks stay at {left}: " in capsys.readouterr().err
+
+
+def test_submit_whose_plan_fails_leaves_nothing(folder, known, monkeypatch):
+    monkeypatch.setattr("injector.cli.submit.make_plan", Mock(side_effect=Misused("no plan")))
+    named_by(known)
+    assert run(["submit", "m.yaml", "--yes"]) == 2
+    assert not (folder / ".injector").exists()
 
 
 def test_redrive_that_can_ask_nobody_stages_nothing(folder, web, monkeypatch, capsys):
