@@ -35,7 +35,8 @@ since a server that lets few calls run at once means that."""
 FIRST_BACKOFF_S = 0.1
 LONGEST_BACKOFF_S = 5.0
 """Connections follow each other at twice the distance, from the first to the longest, as long as
-no call on one is answered; calls in between fail at once."""
+no call on one is answered; calls in between fail at once. That a call's time is over is no answer,
+and UNAVAILABLE is none either, be it said by a proxy that has no server."""
 
 
 class Http2Channel:
@@ -115,7 +116,7 @@ class Http2Channel:
         except asyncio.CancelledError:
             link.give_up(stream)
             raise
-        if self._backoff_s and answer.code != "UNAVAILABLE":
+        if self._backoff_s and answer is not LATE and answer.code != "UNAVAILABLE":
             self._backoff_s = self._not_before = 0.0
         return answer
 

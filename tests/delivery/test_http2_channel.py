@@ -90,6 +90,23 @@ def test_a_server_that_greets_and_leaves_is_unavailable_and_not_stormed(between)
     assert 1 <= len(came) < 20
 
 
+def test_a_server_that_lives_and_answers_no_call_is_not_stormed() -> None:
+    """As a proxy does whose own server hangs: it greets, and answers pings."""
+
+    async def hang(reader, writer) -> None:
+        await talk(H2Server(lambda _server, _stream, _body: None), reader, writer)
+
+    async def call(address: str) -> set[str]:
+        channel = Http2Channel(Address(emulator_host=address))
+        codes = {code for _ in range(50) for code in [await code_of(channel, timeout_s=0.05)]}
+        await channel.close()
+        return codes
+
+    with listening(hang) as (address, came):
+        assert run(call(address)) <= {"DEADLINE_EXCEEDED", "UNAVAILABLE"}
+    assert 1 <= len(came) < 20
+
+
 def test_a_server_that_never_greets_is_hung_up_on() -> None:
     hung_up: list[int] = []
 
