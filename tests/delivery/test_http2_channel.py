@@ -241,28 +241,32 @@ def test_a_server_that_works_for_long_and_answers_pings_is_kept(stack: ExitStack
 
 def test_calls_get_through_beside_as_many_that_hang_as_the_server_takes() -> None:
     """A tick asks for queues while every create hangs; the connections are two, not many."""
+    held: list[int] = []
 
     async def hang(reader, writer) -> None:
         def answer(server: H2Server, stream: int, body: bytes) -> None:
             if b"besides" in body:
                 server.echo(stream, body)
+            else:
+                held.append(stream)
 
         server = H2Server(answer)
         server.limit(MAX_CONCURRENT_STREAMS=10)
         await talk(server, reader, writer)
 
-    async def call(address: str) -> list[str]:
+    async def call(address: str) -> tuple[set[str], set[str]]:
         channel = Http2Channel(Address(emulator_host=address), patience_s=0.05)
         hanging = [asyncio.create_task(code_of(channel, timeout_s=60)) for _ in range(10)]
         for _ in range(5):
             assert await ask(channel, b"besides", timeout_s=60) == b"besides"
-        hanging += [asyncio.create_task(code_of(channel, timeout_s=60)) for _ in range(20)]
-        await asyncio.sleep(0.5)
+        hanging += [asyncio.create_task(code_of(channel, timeout_s=60)) for _ in range(10)]
+        await until(lambda: len(held) == 20)
+        beyond = await asyncio.gather(*(code_of(channel, timeout_s=0.5) for _ in range(10)))
         await channel.close()
-        return await asyncio.gather(*hanging)
+        return set(beyond), set(await asyncio.gather(*hanging))
 
     with listening(hang) as (address, came):
-        assert run(call(address)) == ["CANCELLED"] * 30
+        assert run(call(address)) == ({"DEADLINE_EXCEEDED"}, {"CANCELLED"})
     assert len(came) == 2
 
 
