@@ -69,17 +69,15 @@ def command(  # noqa: PLR0913  (one for each option)
         raise click.UsageError("choose one of --rejected, --missing and --records")
     service = service_at(url)
     if not (child or path or ranges):
-        _send_again(
-            service, job, "retry" if missing else "redrive", is_sure=is_sure, as_json=as_json
-        )
+        act = "retry" if missing else "redrive"
+        _send_again(service, job, act, is_sure=is_sure, as_json=as_json)
         return
     need_answer(is_sure=is_sure)
     found = service.job(job)
     manifest = _manifest(service, job, child, path)
-    picks = _picks(service, found, ranges, missing=missing)
     store = store or _beside(found)
     before = Before.staging(manifest.job, store)
-    staged = _stage(found, picks, manifest, store)
+    staged = _stage(found, _picks(service, found, ranges, missing=missing), manifest, store)
     with registering(service, staged, before) as registration:
         many = counted(staged.records, "record")
         confirm(f"Register {manifest.job} with {many}?", is_sure=is_sure)
